@@ -1,0 +1,11 @@
+# Third-party libraries, all from the distribution; each is used by one folder.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
+if(LIRIO_TESTS)
+  find_package(GTest REQUIRED)
+  pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
+endif()
