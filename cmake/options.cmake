@@ -10,6 +10,10 @@ endif()
 add_library(lirio_options INTERFACE)
 target_include_directories(lirio_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(lirio_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror)
+# GCC 12 warns wrongly about "literal" + std::string (GCC bug 105329).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(lirio_options INTERFACE -Wno-restrict)
+endif()
 # Bits must not depend on the compiler's taste for fused multiply-add: kernels ask for FMA by name (docs/numerics.md).
 target_compile_options(lirio_options INTERFACE -ffp-contract=off)
 # One binary for every x86-64 PC since 2009; faster paths are chosen at run time.

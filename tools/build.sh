@@ -21,24 +21,29 @@ jobs() {
 # An entry of the build folder's CMakeCache.txt; nothing where there is none.
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt" 2>/dev/null || true; }
 
-# Ninja runs CMake itself when a CMakeLists.txt changes; the rest is decided here.
-needs_configure() {
-  [[ ! -f $build/build.ninja || CMakePresets.json -nt $build/build.ninja ]] && return 0
-  [[ $with_tests == ON && $(cached LIRIO_TESTS) != ON ]]
+# ON or OFF. A folder that has the tests keeps them, as long as what they need is still installed.
+wanted_tests() {
+  if [[ $with_tests == yes ]] || { [[ $(cached LIRIO_TESTS) == ON ]] && tools/setup.sh test --check; }; then
+    echo ON
+  else
+    echo OFF
+  fi
 }
 
 configure() {
-  local options=() home log=$build/configure.log
+  local home tests log=$build/configure.log
   home=$(cached CMAKE_HOME_DIRECTORY)
   if [[ -n $home && $home != "$PWD" ]]; then
     echo "$build belongs to $home; starting it anew."
     rm -rf "$build"
   fi
-  needs_configure || return 0
-  # The fuzz preset has no tests at all; elsewhere a first build for the demo must not ask for GoogleTest.
-  if [[ $preset != fuzz && $(cached LIRIO_TESTS) != ON ]]; then options+=("-DLIRIO_TESTS=$with_tests"); fi
+  tests=$(wanted_tests)
+  # Ninja runs CMake itself when a CMakeLists.txt changes.
+  if [[ -f $build/build.ninja && $build/build.ninja -nt CMakePresets.json && $(cached LIRIO_TESTS) == "$tests" ]]; then
+    return
+  fi
   mkdir -p "$build"
-  if ! cmake --preset "$preset" "${options[@]}" >"$log" 2>&1; then
+  if ! cmake --preset "$preset" -DLIRIO_TESTS="$tests" >"$log" 2>&1; then
     cat "$log" >&2
     rm -f "$build/build.ninja" # so that the next run configures again
     exit 1
@@ -60,9 +65,9 @@ condense() {
 }
 
 main() {
-  with_tests=OFF
+  with_tests=no
   if [[ ${1:-} == -t ]]; then
-    with_tests=ON
+    with_tests=yes
     shift
   fi
   preset=${1:?usage: tools/build.sh [-t] PRESET [TARGET...]}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs each fuzzer of a build folder for a few seconds, from its seeds. A crash, leak, hang or sanitizer report fails it,
+# Runs each fuzzer of a build folder for a few seconds, from its seeds. A crash, leak or hang fails it,
 # and the input stays in BUILD_DIR/fuzz-artifacts. The last line is "N passed, N failed, N skipped".
 # Usage: tools/fuzz_smoke.sh BUILD_DIR SECONDS
 set -euo pipefail

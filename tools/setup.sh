@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that lirio needs, saying which; does nothing, in milliseconds, when all are there.
-# This is the only list of packages. Usage: tools/setup.sh demo|test|ci
+# This is the only list of packages. Usage: tools/setup.sh demo|test|ci [--check]
+#   --check  installs and says nothing; fails when something is missing
 set -euo pipefail
 
 demo_packages=(g++ cmake ninja-build pkgconf libfmt-dev libsimdjson-dev libcli11-dev libutf8proc-dev)
@@ -48,16 +49,22 @@ root_command() {
 
 name_the_line() {
   local prefix=""
-  [[ $(id -u) == 0 ]] || prefix="sudo "
+  if [[ $(id -u) != 0 ]] && command -v sudo >/dev/null; then prefix="sudo "; fi
   {
     echo "Missing packages: $*"
-    echo "Install them (as root, or with sudo): ${prefix}apt-get install -y --no-install-recommends $*"
+    echo "Install them as root: ${prefix}apt-get install --no-install-recommends $*"
   } >&2
 }
 
-# Known to apt's lists, with a version to install.
-have_candidates() {
-  apt-cache show --no-all-versions "$@" >/dev/null 2>&1
+installation_failed() {
+  local log=$1
+  shift
+  {
+    tail -n 20 "$log"
+    echo "The installation failed; the whole log is $log"
+  } >&2
+  name_the_line "$@"
+  exit 1
 }
 
 install() {
@@ -66,23 +73,15 @@ install() {
   # shellcheck disable=SC2206 # "sudo -n" is two words
   local apt=($as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300)
   log=$(mktemp "${TMPDIR:-/tmp}/lirio-setup-XXXXXX.log")
-  if ! have_candidates "$@"; then
-    echo "Updating apt's lists."
-    "${apt[@]}" update >>"$log" 2>&1 || true # the install below has the last word
-  fi
   echo "Installing: $*"
-  # Old lists name versions that the mirror no longer has: update and try once more.
-  if "${apt[@]}" install --no-install-recommends "$@" >>"$log" 2>&1 ||
-    { "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "$@"; } >>"$log" 2>&1; then
-    rm -f "$log"
-    return
+  if ! "${apt[@]}" install --no-install-recommends "$@" >"$log" 2>&1; then
+    # A new system has no lists yet, and old ones name versions that the mirror no longer has.
+    echo "Updating apt's lists first."
+    if ! { "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "$@"; } >>"$log" 2>&1; then
+      installation_failed "$log" "$@"
+    fi
   fi
-  {
-    tail -n 20 "$log"
-    echo "The installation failed; the whole log is $log"
-  } >&2
-  name_the_line "$@"
-  exit 1
+  rm -f "$log"
 }
 
 main() {
@@ -102,6 +101,7 @@ main() {
   fi
   mapfile -t missing < <(missing_of "${packages[@]}")
   ((${#missing[@]} == 0)) && return
+  if [[ ${2:-} == --check ]]; then exit 1; fi
   if ! as_root=$(root_command); then
     name_the_line "${missing[@]}"
     exit 1

@@ -29,6 +29,7 @@ std::optional<T> get(Object object, std::string_view key, const std::string& sou
 }  // namespace
 
 Document::Document(std::string_view text, std::string source) : source_(std::move(source)) {
+  if (text.data() == nullptr) text = "";  // of an empty file
   if (const auto error = parser_.parse(text.data(), text.size()).get(root_)) {
     throw Error(fmt::format("{}: not valid JSON: {}", source_, simdjson::error_message(error)),
                 "The file may be damaged or incomplete; fetch it again.");

@@ -456,10 +456,12 @@ Config read_config(const std::filesystem::path& directory) {
   const auto text = [](const MappedFile& file) {
     return std::string_view(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   };
+  check_not_empty(directory / "config.json");
   const MappedFile config(directory / "config.json");
   const std::filesystem::path generation_path = directory / "generation_config.json";
   std::error_code ignored;
   if (!std::filesystem::exists(generation_path, ignored)) return parse_config(text(config), {}, directory);
+  check_not_empty(generation_path);
   const MappedFile generation(generation_path);
   return parse_config(text(config), text(generation), directory);
 }

@@ -77,7 +77,11 @@ void Bpe::encode_long(std::string_view piece, BpeScratch& scratch, std::vector<T
   CHECK(piece.size() < kNoRank);
   const auto count = static_cast<uint32_t>(piece.size());
   const uint32_t end = count;
-  auto& [ids, previous, next, ranks, heap] = scratch;
+  std::vector<TokenId>& ids = scratch.ids;
+  std::vector<uint32_t>& previous = scratch.previous;
+  std::vector<uint32_t>& next = scratch.next;
+  std::vector<uint32_t>& ranks = scratch.ranks;  // of the pair that starts at each symbol
+  std::vector<uint64_t>& heap = scratch.heap;
   ids.resize(count);
   previous.resize(count);
   next.resize(count);

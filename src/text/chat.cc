@@ -1,6 +1,7 @@
 #include "text/chat.h"
 
 #include <cstddef>
+#include <utility>
 
 #include "base/error.h"
 #include "text/unicode.h"

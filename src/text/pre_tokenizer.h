@@ -1,12 +1,9 @@
 // The split rule in front of BPE: a hand-written scanner that cuts text into the pieces which the model's
 // regular expression matches. Called by the tokenizer. A scanner belongs to one caller; linear time on any
-// input.
-//
-// The rule (kSplitRule), its leftmost alternative winning at each position:
-//   a contraction: 's 't 're 've 'm 'll 'd, in any case        a run of letters and marks, with one character
-//   before it one number                                                 a run of other characters, with a
-//   space before it and whitespace up to its last line end                         the line ends after it
-//   whitespace but for the last character before a word        whitespace
+// input. At each position the first of these that fits is the piece: a contraction ('s 't 're 've 'm 'll 'd,
+// in any case); letters and marks with one other character before them; one number; other characters with a
+// space before and line ends after them; whitespace to its last line end; whitespace but for the character
+// that the next piece takes; whitespace.
 #pragma once
 
 #include <string_view>
@@ -15,7 +12,7 @@
 
 namespace lirio {
 
-/// The rule as tokenizer.json spells it.
+/// The rule as tokenizer.json spells it; its leftmost alternative wins.
 inline constexpr std::string_view kSplitRule =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|)"
     R"(\s*[\r\n]+|\s+(?!\S)|\s+)";

@@ -171,9 +171,11 @@ class Loader {
 
   static bool in_range(int64_t id) { return id >= 0 && id < kTokenIdLimit; }
 
-  [[noreturn]] static void bad_id(const std::string& source, const std::string& field, std::string_view found) {
-    throw Error(fmt::format("{}: {}: expected an id from 0 to {}, found {}", source, field, kTokenIdLimit - 1, found),
-                kFetchAgain);
+  [[noreturn]] static void bad_id(const std::string& source, const std::string& field,
+                                  std::string_view found) {
+    throw Error(
+        fmt::format("{}: {}: expected an id from 0 to {}, found {}", source, field, kTokenIdLimit - 1, found),
+        kFetchAgain);
   }
 
   /// Gives the bytes from `offset` to the end of `file_.bytes` to `id`.

@@ -158,7 +158,7 @@ Unsettled find_unsettled(std::string_view text, std::size_t from, const Characte
 }
 
 /// Appends the NFC of `part`, which is valid UTF-8 and independent of its surroundings.
-void append_normalised(std::string_view part, NfcScratch& scratch) {
+void append_normalised(std::string_view part, const CharacterTable& table, NfcScratch& scratch) {
   // utf8proc's own ordering is quadratic in the run of marks, so marks are sorted here: class, then place in
   // the text.
   std::vector<uint64_t>& keys = scratch.ordering;
@@ -173,7 +173,9 @@ void append_normalised(std::string_view part, NfcScratch& scratch) {
     int32_t parts[4];
     const int length = decompose(unit.code_point, parts);
     for (int i = 0; i < length; ++i) {
-      const auto order = static_cast<uint64_t>(combining_class(parts[i]));
+      // By the table, since to the reference pipeline some marks are starters.
+      const bool settled = (table[static_cast<char32_t>(parts[i])] & kUnsettled) == 0;
+      const uint64_t order = settled ? 0 : static_cast<uint64_t>(combining_class(parts[i]));
       if (order == 0) sort_run();
       keys.push_back(order << 56 | static_cast<uint64_t>(keys.size()) << 21 |
                      static_cast<uint64_t>(parts[i]));
@@ -244,7 +246,7 @@ std::string_view to_nfc(std::string_view text, NfcScratch& scratch) {
         if (!unit.valid || (table[unit.code_point] & kUnsettled) == 0) break;
         end += unit.length;
       }
-      append_normalised(text.substr(next.start, end - next.start), scratch);
+      append_normalised(text.substr(next.start, end - next.start), table, scratch);
     }
     copied = end;
     next = find_unsettled(text, end, table);

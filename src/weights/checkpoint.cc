@@ -55,6 +55,7 @@ bool is_plain_file_name(std::string_view name) {
 }
 
 WeightMap read_index(const fs::path& path) {
+  check_not_empty(path);
   const json::Document document = json::Document::from_file(path);
   const std::string& source = document.source();
   const auto map = json::get_object(document.root_object(), "weight_map", source);
@@ -132,13 +133,21 @@ std::string describe(const Tensor& tensor) {
   return fmt::format("{} {}", dtype_name(tensor.dtype), shape_text(tensor.shape));
 }
 
-/// What the packed width of a weight or the width of its scales means, when it means something: " (3 bits)".
+/// " (3 bits)", " (groups of 32)": what the width of a weight or of its scales means when MLX packs it in
+/// another way.
 std::string describe_packing(const Tensor& tensor, int64_t columns) {
   const int64_t width = tensor.shape.empty() ? 0 : tensor.shape.back();
   if (width < 1 || width > columns) return "";
-  if (tensor.dtype == Dtype::kU32)
-    return width * 32 % columns == 0 ? fmt::format(" ({} bits)", width * 32 / columns) : "";
-  return columns % width == 0 ? fmt::format(" (groups of {})", columns / width) : "";
+  if (tensor.dtype == Dtype::kU32) {
+    for (const int bits : {2, 3, 5, 6}) {
+      if (width * 32 == columns * bits) return fmt::format(" ({} bits)", bits);
+    }
+    return "";
+  }
+  for (const int group : {16, 32, 128}) {
+    if (width * group == columns) return fmt::format(" (groups of {})", group);
+  }
+  return "";
 }
 
 ScaleType scale_type(Dtype dtype) {
@@ -174,9 +183,20 @@ void check_model_directory(const fs::path& directory) {
                 "Check the path and its permissions.");
   }
   if (fs::exists(directory / "config.json", error)) return;
+  if (error) {
+    throw Error(fmt::format("{}: can't look for config.json: {}", name, error.message()),
+                "Check the folder's permissions.");
+  }
   reject_known_folders(directory);
   throw Error(fmt::format("{}: holds no config.json", name),
               "Give the folder of a model in the MLX layout, or fetch the missing file.");
+}
+
+void check_not_empty(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_empty(file, ignored) || ignored) return;
+  throw Error(fmt::format("{}: is empty", file.string()),
+              "Probably an incomplete download: fetch the file again.");
 }
 
 Checkpoint Checkpoint::open(const fs::path& directory) {

@@ -27,6 +27,8 @@ ModelPart part_of(std::string_view tensor_name);
 
 /// Throws Error, saying what is there instead, unless `directory` is a folder with a config.json.
 void check_model_directory(const std::filesystem::path& directory);
+/// Throws Error when `file`, which exists, is empty: an interrupted download leaves such files.
+void check_not_empty(const std::filesystem::path& file);
 
 class Checkpoint {
  public:

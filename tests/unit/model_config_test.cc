@@ -1,3 +1,5 @@
+// model/config: the three families against the published model, what another model's files are told, the
+// tokenizer's fit.
 #include "model/config.h"
 
 #include <fmt/core.h>
@@ -297,7 +299,7 @@ TEST(Config, RefusesFilesThatArentJsonObjects) {
   EXPECT_SAYS(fault_of([] { read_config("/nonexistent"); }), "no such file or folder");
   const testing::TemporaryDirectory folder;
   testing::write_file(folder.path() / "config.json", "");
-  EXPECT_SAYS(fault_of([&] { read_config(folder.path()); }), "config.json: not valid JSON");
+  EXPECT_SAYS(fault_of([&] { read_config(folder.path()); }), "config.json: is empty");
 }
 
 TEST(Config, UnitesTheEndIdsOfAllFiles) {
@@ -337,11 +339,11 @@ std::function<std::optional<int32_t>(std::string_view)> tokens(
   };
 }
 
-TEST(Tokenizer, OfThePocketFitsThePocket) {
+TEST(TokenizerFit, OfThePocketFitsThePocket) {
   EXPECT_EQ(fault_of([] { check_tokenizer_fits(pocket_config(), 3188, tokens(), "m"); }), "");
 }
 
-TEST(Tokenizer, OfAnotherModelIsRefusedNamingEachMismatch) {
+TEST(TokenizerFit, OfAnotherModelIsRefusedNamingEachMismatch) {
   const auto other = tokens(
       {{"<|im_end|>", 151645}, {"<think>", std::nullopt}, {"<|image_pad|>", 9}, {"<|video_pad|>", {}}});
   const std::string fault = fault_of([&] { check_tokenizer_fits(pocket_config(), 151669, other, "m"); });
@@ -353,7 +355,7 @@ TEST(Tokenizer, OfAnotherModelIsRefusedNamingEachMismatch) {
   EXPECT_SAYS(fault, "its id of <|video_pad|> is absent, expected 3175 (config.json's video_token_id)");
 }
 
-TEST(Tokenizer, NeedsNoVisionTokensWhenTheConfigStatesNone) {
+TEST(TokenizerFit, NeedsNoVisionTokensWhenTheConfigStatesNone) {
   Config config = pocket_config();
   config.image_token_id = config.video_token_id = std::nullopt;
   config.vision_start_token_id = config.vision_end_token_id = std::nullopt;

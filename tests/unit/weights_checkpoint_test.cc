@@ -1,3 +1,4 @@
+// weights/checkpoint: folders, shards and their index, the layout and its convention, binding of weights.
 #include "weights/checkpoint.h"
 
 #include <fmt/core.h>
@@ -241,7 +242,7 @@ TEST(Checkpoint, RefusesAnIndexThatIsntOne) {
     return open_fault(folder.path());
   };
   EXPECT_SAYS(fault("{"), "model.safetensors.index.json: not valid JSON");
-  EXPECT_SAYS(fault(""), "model.safetensors.index.json: not valid JSON");
+  EXPECT_SAYS(fault(""), "model.safetensors.index.json: is empty");
   EXPECT_SAYS(fault("{}"), "weight_map is absent");
   EXPECT_SAYS(fault(R"({"weight_map":{}})"), "weight_map is empty");
   EXPECT_SAYS(fault(R"({"weight_map":[]})"), "field 'weight_map' is an array, expected an object");
@@ -299,7 +300,7 @@ TEST(Checkpoint, ReadsTheRawConvention) {
   conv.shape = {2048, 1, 4};
   OwnedTensor& input_norm = tensor_named(tensors, name_of("input_layernorm.weight"));
   input_norm = bf16_tensor(input_norm.name, {256}, -0.125f);
-  const Folder folder(std::move(tensors));
+  const Folder folder(tensors);
   const Checkpoint raw = Checkpoint::open(folder.path());
   const Checkpoint converted = Checkpoint::open(pocket_dir());
   EXPECT_TRUE(raw.raw_convention());

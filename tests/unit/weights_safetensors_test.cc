@@ -1,3 +1,4 @@
+// weights/safetensors: what a file gives, and how each fault of a header is named.
 #include "weights/safetensors.h"
 
 #include <fmt/core.h>

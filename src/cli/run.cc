@@ -1,0 +1,199 @@
+// lirio run: one prompt, one answer, streamed.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "backend/ref/ref_backend.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/machine.h"
+#include "cli/commands.h"
+#include "cli/model_path.h"
+#include "cli/terminal.h"
+#include "engine/generator.h"
+#include "engine/loaded_model.h"
+#include "text/chat.h"
+#include "text/detokenizer.h"
+
+namespace lirio::cli {
+namespace {
+
+struct RunOptions {
+  std::string prompt, model, system;
+  bool no_think = false, json = false;
+  std::optional<int64_t> max_tokens;
+  std::optional<uint64_t> seed;
+  std::optional<double> temperature, top_p;
+  std::optional<int64_t> top_k;
+};
+
+std::string read_prompt(const RunOptions& options) {
+  if (!options.prompt.empty() && options.prompt != "-") return options.prompt;
+  if (stdin_is_terminal()) {
+    throw Error("no prompt", "Write it after 'lirio run', in quotes, or pipe it in.", ExitCode::kUsage);
+  }
+  std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw Error("the prompt from standard input is empty", "Pipe in some text.", ExitCode::kUsage);
+  }
+  return text;
+}
+
+/// Splits the tokens of an answer into what the model thought and what it said, and streams what a person wants to see:
+/// the answer; on a terminal the thoughts before it, dimmed.
+class Answer {
+ public:
+  Answer(const Tokenizer& tokenizer, bool thinking, bool stream)
+      : think_end_(tokenizer.added_token("</think>")), text_(tokenizer), thinking_(thinking), stream_(stream) {
+    show_thoughts_ = stream && stdout_is_terminal();
+    if (thinking_ && show_thoughts_) std::fputs("\033[2m", stdout);
+  }
+
+  void push(TokenId token) {
+    std::string piece;
+    if (thinking_ && token == think_end_) {
+      text_.flush(piece);
+      emit(piece);
+      end_thoughts();
+      return;
+    }
+    text_.push(token, piece);
+    emit(piece);
+  }
+
+  void finish() {
+    std::string piece;
+    text_.flush(piece);
+    emit(piece);
+    if (thinking_) end_thoughts();
+    if (stream_) std::fputs("\n", stdout);
+    std::fflush(stdout);
+  }
+
+  const std::string& reasoning() const { return reasoning_; }
+  const std::string& content() const { return content_; }
+
+ private:
+  void emit(std::string_view piece) {
+    if (thinking_) {
+      reasoning_ += piece;
+      if (show_thoughts_) std::fwrite(piece.data(), 1, piece.size(), stdout);
+    } else {
+      // The blank line between thoughts and answer belongs to neither.
+      if (content_.empty()) piece.remove_prefix(std::min(piece.find_first_not_of(" \t\r\n"), piece.size()));
+      content_ += piece;
+      if (stream_) std::fwrite(piece.data(), 1, piece.size(), stdout);
+    }
+    if (stream_) std::fflush(stdout);
+  }
+
+  void end_thoughts() {
+    thinking_ = false;
+    while (!reasoning_.empty() && reasoning_.back() == '\n') reasoning_.pop_back();
+    if (show_thoughts_) std::fputs("\033[0m\n", stdout);
+  }
+
+  std::optional<TokenId> think_end_;
+  Detokenizer text_;
+  bool thinking_, stream_, show_thoughts_ = false;
+  std::string reasoning_, content_;
+};
+
+GenerateRequest make_request(const RunOptions& options, const LoadedModel& model, const std::string& prompt) {
+  std::vector<ChatMessage> messages;
+  if (!options.system.empty()) messages.push_back({Role::kSystem, options.system});
+  messages.push_back({Role::kUser, prompt});
+  GenerateRequest request;
+  request.prompt = encode_prompt(model.tokenizer(), render_chat(messages, {.enable_thinking = !options.no_think}));
+  request.stop_ids = model.config().eos_token_ids;
+  request.max_tokens = options.max_tokens.value_or(model.config().max_position_embeddings);
+  request.sampling = {.temperature = static_cast<float>(options.temperature.value_or(model.config().temperature)),
+                      .top_k = static_cast<int32_t>(options.top_k.value_or(model.config().top_k)),
+                      .top_p = static_cast<float>(options.top_p.value_or(model.config().top_p)),
+                      .seed = options.seed ? *options.seed : std::random_device{}()};
+  return request;
+}
+
+void print_json(const LoadedModel& model, const GenerateRequest& request, const GenerateResult& result,
+                const Answer& answer) {
+  std::string out = "{\"model\": ";
+  json::append_string(out, model.directory().string());
+  out += ", \"reasoning\": ";
+  json::append_string(out, answer.reasoning());
+  out += ", \"content\": ";
+  json::append_string(out, answer.content());
+  out += fmt::format(
+      ", \"finish_reason\": \"{}\", \"prompt_tokens\": {}, \"generated_tokens\": {}, \"seed\": {}, "
+      "\"seconds_to_first_token\": {:.6f}, \"tokens_per_second\": {:.3f}}}\n",
+      result.finish == FinishReason::kStop ? "stop" : "length", request.prompt.size(), result.tokens.size(),
+      request.sampling.seed, result.seconds_to_first_token, result.tokens_per_second());
+  std::fwrite(out.data(), 1, out.size(), stdout);
+}
+
+void run(const RunOptions& options) {
+  const std::string prompt = read_prompt(options);
+  const LoadedModel model(model_directory(options.model));
+  const std::unique_ptr<Backend> backend = make_ref_backend(model.plan(), model.weights(), cpu_budget().usable);
+  // Half of what is free now, so that a long prompt ends in a message and not in swapping.
+  Generator generator(*backend, memory_budget().available_bytes / 2);
+  const GenerateRequest request = make_request(options, model, prompt);
+
+  Answer answer(model.tokenizer(), !options.no_think, !options.json);
+  ProgressLine progress("Reading the prompt");
+  const GenerateResult result = generator.generate(
+      request,
+      [&](int64_t done, int64_t total) {
+        progress.update(done, total, "tokens");
+        if (done == total) progress.clear();
+      },
+      [&](int32_t token) { answer.push(token); });
+  answer.finish();
+
+  if (options.json) {
+    print_json(model, request, result, answer);
+    return;
+  }
+  std::fputs(fmt::format("{} prompt tokens, {} generated, {:.1f} tok/s, first token after {:.2f} s{}\n",
+                         request.prompt.size(), result.tokens.size(), result.tokens_per_second(),
+                         result.seconds_to_first_token,
+                         result.finish == FinishReason::kLength ? "; stopped by the token limit" : "")
+                 .c_str(),
+             stderr);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Answer one prompt, streaming the text");
+  command->add_option("PROMPT", options->prompt, "What to ask; without it, standard input is read to its end");
+  command->add_option("--model", options->model, "Model folder (default: the pocket model)")->type_name("DIR");
+  command->add_option("--system", options->system, "System message")->type_name("TEXT");
+  command->add_flag("--no-think", options->no_think, "Answer at once, without thinking first");
+  command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate (default: what the context holds)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
+      ->type_name("N");
+  command->add_option("--seed", options->seed, "Seed of the draw: the same seed gives the same text (default: random)")
+      ->type_name("N");
+  command->add_option("--temperature", options->temperature, "0 always takes the likeliest token (default: the model's)")
+      ->check(CLI::Range(0.0, 100.0))
+      ->type_name("T");
+  command->add_option("--top-k", options->top_k, "Draw from the K likeliest tokens, 0: from all (default: the model's)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
+      ->type_name("K");
+  command->add_option("--top-p", options->top_p, "Draw from the likeliest tokens that make up P (default: the model's)")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("P");
+  command->add_flag("--json", options->json, "Print one JSON object at the end instead of streaming text");
+  command->footer("On a terminal the model's thoughts are shown dimmed; through a pipe only the answer is written.");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace lirio::cli
