@@ -17,7 +17,8 @@ namespace lirio {
 class StepValues {
  public:
   virtual ~StepValues() = default;
-  /// False for a value that a fused form of this backend doesn't store, or that isn't written yet or no longer kept.
+  /// False for a value that a fused form of this backend doesn't store, or that isn't written yet or no
+  /// longer kept.
   virtual bool holds(ValueId id) const = 0;
   /// Elements of a held value; kInt32 values are converted, exactly.
   virtual std::vector<float> read(ValueId id) = 0;
@@ -25,7 +26,8 @@ class StepValues {
   virtual void write(ValueId id, std::span<const float> elements) = 0;
 };
 
-/// Called by a backend after each op, or after the last op of a fused form. Slows the step down; for tracing only.
+/// Called by a backend after each op, or after the last op of a fused form. Slows the step down; for tracing
+/// only.
 class StepObserver {
  public:
   virtual ~StepObserver() = default;
@@ -46,7 +48,8 @@ class Backend {
   virtual int64_t workspace_bytes(int64_t rows, int64_t logit_rows) const = 0;
 
   /// Runs one step: writes the state of every row and draws a token for each logit row, in their order.
-  /// The inputs must be consistent (programmer mistakes abort): sequences begun for their rows, ids below vocab_size.
+  /// The inputs must be consistent (programmer mistakes abort): sequences begun for their rows, ids below
+  /// vocab_size.
   virtual std::vector<int32_t> run(const StepInputs& inputs, StepObserver* observer = nullptr) = 0;
 
   /// The last step's logits [logit rows, vocab_size] and final-normed hidden rows [rows, hidden_size].

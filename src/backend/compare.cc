@@ -10,16 +10,19 @@
 namespace lirio {
 namespace {
 
-/// Runs the tokens in steps; before each, `start_step` hears the first row's position and the rows with logits so far.
+/// Runs the tokens in steps; before each, `start_step` hears the first row's position and the rows with
+/// logits so far.
 template <typename StartStep>
-void run_in_steps(std::span<const int32_t> tokens, Execution execution, StepObserver& observer, StartStep start_step) {
+void run_in_steps(std::span<const int32_t> tokens, Execution execution, StepObserver& observer,
+                  StartStep start_step) {
   StatePool pool(execution.backend.state_storage(), std::numeric_limits<int64_t>::max());
   SequenceState state(pool);
   const auto count = static_cast<int64_t>(tokens.size());
   while (state.length() < count) {
     const int64_t first = state.length();
     const int64_t rows = std::min(execution.rows_per_step, count - first);
-    if (!state.begin_append(rows)) throw Error("out of memory for the sequence's state", "Use a shorter text.");
+    if (!state.begin_append(rows))
+      throw Error("out of memory for the sequence's state", "Use a shorter text.");
     StepInputs inputs;
     for (int64_t i = first; i < first + rows; ++i) {
       const auto position = static_cast<int32_t>(i);
@@ -85,7 +88,8 @@ class Comparer : public StepObserver {
       // Logits are computed once, on the last row.
       const int64_t offset = value.rows == RowSet::kAll ? first_row_ * value.width : 0;
       CHECK(offset + static_cast<int64_t>(b.size()) <= static_cast<int64_t>(recorded->second.size()));
-      const std::span<const float> a = std::span(recorded->second).subspan(static_cast<size_t>(offset), b.size());
+      const std::span<const float> a =
+          std::span(recorded->second).subspan(static_cast<size_t>(offset), b.size());
       if (op >= options_.first_op && op <= options_.last_op) add(id, a, b);
       if (op < options_.first_op || options_.isolate) values.write(id, a);
     }
@@ -127,7 +131,8 @@ class Comparer : public StepObserver {
   void spoil(StepValues& values, ValueId id) const {
     std::vector<float> elements = values.read(id);
     const bool integers = plan_.value(id).type == ValueType::kInt32;
-    for (float& element : elements) element = integers ? std::abs(element - 1) : element * 1.001f;
+    for (float& element : elements)
+      element = integers ? std::abs(element - 1) : element * 1.001f;
     values.write(id, elements);
   }
 
@@ -153,7 +158,8 @@ std::vector<ValueDifference> compare_executions(std::span<const int32_t> tokens,
 }
 
 const ValueDifference* first_over_budget(std::span<const ValueDifference> differences) {
-  const auto found = std::find_if(differences.begin(), differences.end(), [](const auto& d) { return d.over_budget; });
+  const auto found =
+      std::find_if(differences.begin(), differences.end(), [](const auto& d) { return d.over_budget; });
   return found == differences.end() ? nullptr : &*found;
 }
 

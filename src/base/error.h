@@ -1,5 +1,5 @@
-// Error: what went wrong with a file, a flag or a device, and what to do about it. main() prints the two as two lines.
-// Thrown while loading and in commands; the request path does not throw.
+// Error: what went wrong with a file, a flag or a device, and what to do about it. main() prints the two as
+// two lines. Thrown while loading and in commands; the request path does not throw.
 #pragma once
 
 #include <fmt/core.h>
@@ -15,7 +15,8 @@ enum class ExitCode { kFailure = 1, kUsage = 2 };
 
 class Error : public std::runtime_error {
  public:
-  /// `what` names the thing (file, tensor, field, expected, found); `hint` says what to do. Both are one line.
+  /// `what` names the thing (file, tensor, field, expected, found); `hint` says what to do. Both are one
+  /// line.
   Error(std::string what, std::string hint, ExitCode exit_code = ExitCode::kFailure)
       : std::runtime_error(std::move(what)), hint_(std::move(hint)), exit_code_(exit_code) {}
 

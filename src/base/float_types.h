@@ -1,5 +1,5 @@
-// bfloat16 and IEEE half: the storage formats of checkpoints and caches, as bit patterns, with conversions to float.
-// Conversions to float are exact. Thread-safe.
+// bfloat16 and IEEE half: the storage formats of checkpoints and caches, as bit patterns, with conversions to
+// float. Conversions to float are exact. Thread-safe.
 #pragma once
 
 #include <bit>

@@ -7,9 +7,10 @@
 namespace lirio::json {
 namespace {
 
-[[noreturn]] void wrong_type(const std::string& source, std::string_view key, const char* expected, Element found) {
+[[noreturn]] void wrong_type(const std::string& source, std::string_view key, const char* expected,
+                             Element found) {
   static constexpr const char* kNames[] = {"an array", "an object", "an integer", "an integer",
-                                           "a number", "a string", "a boolean", "null"};
+                                           "a number", "a string",  "a boolean",  "null"};
   const std::string_view tags = "[{lud\"tn";
   const std::size_t index = tags.find(static_cast<char>(found.type()));
   throw Error(fmt::format("{}: field '{}' is {}, expected {}", source, key,
@@ -85,13 +86,27 @@ void append_string(std::string& out, std::string_view text) {
   while (!text.empty()) {
     const Utf8Unit unit = decode_utf8(text);
     switch (unit.code_point) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\b': out += "\\b"; break;
-      case '\f': out += "\\f"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (unit.code_point < 0x20) {
           out += "\\u00";

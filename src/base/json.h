@@ -1,6 +1,6 @@
-// JSON: reading through simdjson's DOM (key order kept, linear time) and writing strings. The only user of simdjson.
-// Readers name the source and the field in what they throw. A Document is not thread-safe; parsed elements are
-// read-only views that live as long as their Document.
+// JSON: reading through simdjson's DOM (key order kept, linear time) and writing strings. The only user of
+// simdjson. Readers name the source and the field in what they throw. A Document is not thread-safe; parsed
+// elements are read-only views that live as long as their Document.
 #pragma once
 
 #include <simdjson.h>

@@ -52,7 +52,8 @@ std::vector<std::filesystem::path> cgroup_folders(std::string_view controller) {
     }
     // Inside a container the path may be the host's: folders that aren't there are skipped by the readers.
     std::filesystem::path path = std::filesystem::path(line.substr(second + 1)).relative_path();
-    for (; !path.empty(); path = path.parent_path()) folders.push_back(root / path);
+    for (; !path.empty(); path = path.parent_path())
+      folders.push_back(root / path);
     folders.push_back(root);
   }
   return folders;
@@ -108,7 +109,8 @@ MemoryBudget memory_budget() {
     const int64_t limit = std::min(number_in(folder / "memory.max", kUnlimited),
                                    number_in(folder / "memory.limit_in_bytes", kUnlimited));
     if (limit >= budget.total_bytes) continue;
-    const int64_t used = std::max(number_in(folder / "memory.current", 0), number_in(folder / "memory.usage_in_bytes", 0));
+    const int64_t used =
+        std::max(number_in(folder / "memory.current", 0), number_in(folder / "memory.usage_in_bytes", 0));
     budget.total_bytes = limit;
     budget.available_bytes = std::min(budget.available_bytes, std::max<int64_t>(0, limit - used));
   }

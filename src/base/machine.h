@@ -1,4 +1,5 @@
-// What this machine offers to one process: CPUs it may use and memory. Read from the kernel when asked. Thread-safe.
+// What this machine offers to one process: CPUs it may use and memory. Read from the kernel when asked.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>

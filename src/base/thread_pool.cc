@@ -8,7 +8,8 @@ namespace lirio {
 
 ThreadPool::ThreadPool(int threads) {
   CHECK(threads >= 1);
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  for (int i = 1; i < threads; ++i)
+    workers_.emplace_back([this] { work(); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -17,7 +18,8 @@ ThreadPool::~ThreadPool() {
     stopping_ = true;
   }
   start_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  for (std::thread& worker : workers_)
+    worker.join();
 }
 
 void ThreadPool::run(int64_t items, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {

@@ -21,8 +21,8 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Calls body(begin, end) for stretches of [0, items), each at most `grain` long, in any order and on any thread.
-  /// `body` must not throw.
+  /// Calls body(begin, end) for stretches of [0, items), each at most `grain` long, in any order and on any
+  /// thread. `body` must not throw.
   void run(int64_t items, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
 
  private:

@@ -16,7 +16,8 @@ Utf8Unit decode_utf8(std::string_view text) {
   for (uint8_t i = 1; i < length; ++i) {
     if (i >= text.size()) return {kReplacementCharacter, i, false, true};
     const uint8_t next = byte(i);
-    if (next < (i == 1 ? low : 0x80) || next > (i == 1 ? high : 0xBF)) return {kReplacementCharacter, i, false, false};
+    if (next < (i == 1 ? low : 0x80) || next > (i == 1 ? high : 0xBF))
+      return {kReplacementCharacter, i, false, false};
     value = (value << 6) | (next & 0x3Fu);
   }
   return {value, length, true, false};

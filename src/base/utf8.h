@@ -1,5 +1,5 @@
-// UTF-8 decoding that never fails: an ill-formed sequence yields one invalid unit of its maximal valid prefix, as in
-// the Unicode standard's table 3-7 (and the WHATWG decoder). Thread-safe.
+// UTF-8 decoding that never fails: an ill-formed sequence yields one invalid unit of its maximal valid
+// prefix, as in the Unicode standard's table 3-7 (and the WHATWG decoder). Thread-safe.
 #pragma once
 
 #include <cstddef>

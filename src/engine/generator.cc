@@ -11,12 +11,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 }  // namespace
 
 double GenerateResult::tokens_per_second() const {
-  return steps_after_first_token > 0 ? static_cast<double>(steps_after_first_token) / seconds_after_first_token : 0;
+  return steps_after_first_token > 0
+             ? static_cast<double>(steps_after_first_token) / seconds_after_first_token
+             : 0;
 }
 
 Generator::Generator(Backend& backend, int64_t state_limit_bytes)
@@ -44,7 +48,8 @@ GenerateResult Generator::generate(const GenerateRequest& request,
     const int64_t rows = std::min(request.rows_per_step, prompt_tokens - state.length());
     const bool last = state.length() + rows == prompt_tokens;
     const auto first = static_cast<size_t>(state.length());
-    token = step(state, std::span(request.prompt).subspan(first, static_cast<size_t>(rows)), last, request.sampling);
+    token = step(state, std::span(request.prompt).subspan(first, static_cast<size_t>(rows)), last,
+                 request.sampling);
     if (on_prompt) on_prompt(state.length(), prompt_tokens);
   }
   result.seconds_to_first_token = seconds_since(start);
@@ -70,8 +75,9 @@ int32_t Generator::step(SequenceState& state, std::span<const int32_t> tokens, b
                         const SampleParams& sampling) {
   const auto rows = static_cast<int32_t>(tokens.size());
   if (!state.begin_append(rows)) {
-    throw Error(fmt::format("the sequence's state needs more than its limit of {} bytes", pool_.limit_bytes()),
-                "Shorten the prompt or lower --max-tokens.");
+    throw Error(
+        fmt::format("the sequence's state needs more than its limit of {} bytes", pool_.limit_bytes()),
+        "Shorten the prompt or lower --max-tokens.");
   }
   StepInputs inputs;
   for (int32_t i = 0; i < rows; ++i) {

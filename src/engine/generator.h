@@ -39,13 +39,15 @@ class Generator {
   /// At most `state_limit_bytes` of sequence state.
   Generator(Backend& backend, int64_t state_limit_bytes);
 
-  /// Calls `on_prompt(done, total)` after each step of the prompt and `on_token` with each token as it is drawn; both
-  /// may be empty. Throws Error when the prompt doesn't fit the context or the state's memory.
-  GenerateResult generate(const GenerateRequest& request, const std::function<void(int64_t, int64_t)>& on_prompt,
+  /// Calls `on_prompt(done, total)` after each step of the prompt and `on_token` with each token as it is
+  /// drawn; both may be empty. Throws Error when the prompt doesn't fit the context or the state's memory.
+  GenerateResult generate(const GenerateRequest& request,
+                          const std::function<void(int64_t, int64_t)>& on_prompt,
                           const std::function<void(int32_t)>& on_token);
 
  private:
-  int32_t step(SequenceState& state, std::span<const int32_t> tokens, bool needs_token, const SampleParams& sampling);
+  int32_t step(SequenceState& state, std::span<const int32_t> tokens, bool needs_token,
+               const SampleParams& sampling);
 
   Backend& backend_;
   StatePool pool_;

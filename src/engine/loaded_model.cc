@@ -6,8 +6,8 @@ namespace {
 /// The config comes first: of another model's folder it says most clearly what is wrong.
 Plan read_plan(const std::filesystem::path& directory, const Tokenizer& tokenizer, Config config) {
   check_tokenizer_fits(
-      config, tokenizer.vocabulary_end(), [&](std::string_view content) { return tokenizer.added_token(content); },
-      directory);
+      config, tokenizer.vocabulary_end(),
+      [&](std::string_view content) { return tokenizer.added_token(content); }, directory);
   return build_plan(config, tokenizer.vocabulary_end());
 }
 

@@ -1,5 +1,5 @@
-// LoadedModel: everything that a model folder gives: config, tokenizer, weights bound to the plan. Loading checks all of
-// it before anything is used. Immutable once loaded, thread-safe.
+// LoadedModel: everything that a model folder gives: config, tokenizer, weights bound to the plan. Loading
+// checks all of it before anything is used. Immutable once loaded, thread-safe.
 #pragma once
 
 #include <filesystem>

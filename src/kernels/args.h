@@ -1,6 +1,7 @@
-// The arguments of every kernel, one struct per op (model/ops.h says what each computes). A backend fills them from the
-// plan, the weights and the step; kernels see this header and nothing else of the engine.
-// Activations are row-major fp32, [rows, width] without padding. Pointers never alias unless a comment says so.
+// The arguments of every kernel, one struct per op (model/ops.h says what each computes). A backend fills
+// them from the plan, the weights and the step; kernels see this header and nothing else of the engine.
+// Activations are row-major fp32, [rows, width] without padding. Pointers never alias unless a comment says
+// so.
 #pragma once
 
 #include <array>
@@ -12,7 +13,8 @@
 
 namespace lirio {
 
-/// Blocks of a sequence's state by number (position / tokens per block), as addresses; null where nothing is kept.
+/// Blocks of a sequence's state by number (position / tokens per block), as addresses; null where nothing is
+/// kept.
 template <typename T>
 struct BlockPointers {
   int64_t first = 0;
@@ -32,10 +34,10 @@ struct RowSpan {
 };
 
 struct EmbedArgs {
-  AffineMatrix embed_tokens;       ///< [V, D]
+  AffineMatrix embed_tokens;        ///< [V, D]
   std::span<const int32_t> tokens;  ///< [rows], below V; -1 - i for row i of `embeddings`
-  const float* embeddings;         ///< [n, D]
-  float* out;                      ///< [rows, D]
+  const float* embeddings;          ///< [n, D]
+  float* out;                       ///< [rows, D]
 };
 
 struct RmsNormArgs {
@@ -68,8 +70,8 @@ struct CausalConvArgs {
 };
 
 struct GdnGatesArgs {
-  const float *a, *b;             ///< [rows, Hv]
-  const float *a_log, *dt_bias;   ///< [Hv]
+  const float *a, *b;            ///< [rows, Hv]
+  const float *a_log, *dt_bias;  ///< [Hv]
   int64_t rows, value_heads;
   float *decay, *beta;  ///< [rows, Hv]
 };
@@ -83,13 +85,13 @@ struct GdnLog {
 
 struct GdnSequence {
   RowSpan span;
-  BlockPointers<float> matrices;       ///< number c: S at token 64 c, [Hv, 128 (k), 128 (v)]; none: zero at c = 0
-  BlockPointers<const GdnLog> logs;    ///< number c: tokens 64 c to 64 c + 63
+  BlockPointers<float> matrices;  ///< number c: S at token 64 c, [Hv, 128 (k), 128 (v)]; none: zero at c = 0
+  BlockPointers<const GdnLog> logs;  ///< number c: tokens 64 c to 64 c + 63
 };
 
 struct GdnRecurrenceArgs {
-  const float* qkv;             ///< [rows, (2 Hk + Hv) * 128]
-  const float *decay, *beta;    ///< [rows, Hv]
+  const float* qkv;           ///< [rows, (2 Hk + Hv) * 128]
+  const float *decay, *beta;  ///< [rows, Hv]
   int64_t key_heads, value_heads;
   std::span<const GdnSequence> sequences;
   float* out;  ///< [rows, Hv * 128]
@@ -147,18 +149,18 @@ struct RouteArgs {
 };
 
 struct ExpertsGateUpArgs {
-  const float* x;                      ///< [rows, D]
-  const int32_t* experts;              ///< [rows, 8]
-  AffineMatrix gate_proj, up_proj;     ///< E matrices [F, D]
+  const float* x;                   ///< [rows, D]
+  const int32_t* experts;           ///< [rows, 8]
+  AffineMatrix gate_proj, up_proj;  ///< E matrices [F, D]
   int64_t rows;
   float* out;  ///< [rows, 8, F]
 };
 
 struct ExpertsDownArgs {
-  const float* x;           ///< [rows, 8, F]
-  const int32_t* experts;   ///< [rows, 8]
-  const float* weights;     ///< [rows, 8]
-  AffineMatrix down_proj;   ///< E matrices [D, F]
+  const float* x;          ///< [rows, 8, F]
+  const int32_t* experts;  ///< [rows, 8]
+  const float* weights;    ///< [rows, 8]
+  AffineMatrix down_proj;  ///< E matrices [D, F]
   int64_t rows;
   float* out;  ///< [rows, D]
 };
@@ -183,10 +185,10 @@ struct AddExpertsArgs {
 };
 
 struct LogitsHeadArgs {
-  const float* x;                         ///< [rows of the step, D]
-  std::span<const int32_t> logit_rows;    ///< indices into the rows of x
-  AffineMatrix lm_head;                   ///< [V, D]
-  float* out;                             ///< [logit rows, V]
+  const float* x;                       ///< [rows of the step, D]
+  std::span<const int32_t> logit_rows;  ///< indices into the rows of x
+  AffineMatrix lm_head;                 ///< [V, D]
+  float* out;                           ///< [logit rows, V]
 };
 
 /// One row's sampling (docs/numerics.md, "Sampling").

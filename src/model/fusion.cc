@@ -6,9 +6,13 @@
 namespace lirio {
 namespace {
 
-bool contains(const std::vector<int>& list, int item) { return std::find(list.begin(), list.end(), item) != list.end(); }
+bool contains(const std::vector<int>& list, int item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
 
-const Operands& values_of(const Plan& plan, int op) { return plan.instructions[static_cast<size_t>(op)].values; }
+const Operands& values_of(const Plan& plan, int op) {
+  return plan.instructions[static_cast<size_t>(op)].values;
+}
 
 bool touches_state(const Plan& plan, int op) {
   const Op& kind = plan.instructions[static_cast<size_t>(op)].op;
@@ -53,8 +57,10 @@ FormInterface form_interface(const Plan& plan, std::span<const FusedForm> forms,
       std::vector<bool> covered(plan.instructions.size(), false);
       for (size_t other = 0; other < forms.size(); ++other) {
         needed = needed || (other != index && external_reads(plan, forms[other]).contains(id));
-        for (int o : forms[other].ops) covered[static_cast<size_t>(o)] = true;
-        for (int o : forms[other].recomputed) covered[static_cast<size_t>(o)] = true;
+        for (int o : forms[other].ops)
+          covered[static_cast<size_t>(o)] = true;
+        for (int o : forms[other].recomputed)
+          covered[static_cast<size_t>(o)] = true;
       }
       for (size_t reader = 0; reader < plan.instructions.size(); ++reader) {
         if (covered[reader]) continue;

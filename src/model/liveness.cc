@@ -54,7 +54,9 @@ class Arena {
 };
 
 // Keeps every value on a cache line of its own for any row count that is a multiple of 16.
-int64_t padded_width(const Value& value) { return (value.width + 15) / 16 * 16; }
+int64_t padded_width(const Value& value) {
+  return (value.width + 15) / 16 * 16;
+}
 
 }  // namespace
 
@@ -73,15 +75,18 @@ void assign_lifetimes(Plan& plan) {
       value.last_op = i;
     }
   }
-  for (ValueId id : {plan.final_hidden, plan.logits, plan.token}) plan.values[static_cast<size_t>(id)].last_op = count;
+  for (ValueId id : {plan.final_hidden, plan.logits, plan.token})
+    plan.values[static_cast<size_t>(id)].last_op = count;
 
   Arena arenas[2];
   for (int i = 0; i < count; ++i) {
     for (Value& value : plan.values) {
-      if (value.first_op == i) value.offset = arenas[static_cast<size_t>(value.rows)].take(padded_width(value));
+      if (value.first_op == i)
+        value.offset = arenas[static_cast<size_t>(value.rows)].take(padded_width(value));
     }
     for (const Value& value : plan.values) {
-      if (value.last_op == i) arenas[static_cast<size_t>(value.rows)].give_back(value.offset, padded_width(value));
+      if (value.last_op == i)
+        arenas[static_cast<size_t>(value.rows)].give_back(value.offset, padded_width(value));
     }
   }
   plan.row_elements = arenas[static_cast<size_t>(RowSet::kAll)].size();

@@ -5,25 +5,63 @@
 namespace lirio {
 namespace {
 
-Operands of(const Embed& op) { return {{}, {op.out}}; }
-Operands of(const RmsNorm& op) { return {{op.x}, {op.out}}; }
-Operands of(const Project& op) { return {{op.x}, {op.out}}; }
-Operands of(const CausalConv& op) { return {{op.u}, {op.out}}; }
-Operands of(const GdnGates& op) { return {{op.a, op.b}, {op.decay, op.beta}}; }
-Operands of(const GdnRecurrence& op) { return {{op.qkv, op.decay, op.beta}, {op.out}}; }
-Operands of(const GatedRmsNorm& op) { return {{op.x, op.z}, {op.out}}; }
-Operands of(const HeadNormRope& op) { return {{op.x}, {op.out}}; }
-Operands of(const KvAppend& op) { return {{op.k, op.v}, {}}; }
-Operands of(const Attend& op) { return {{op.q}, {op.out}}; }
-Operands of(const SigmoidGate& op) { return {{op.x, op.q_gate}, {op.out}}; }
-Operands of(const Route& op) { return {{op.router_logits}, {op.experts, op.weights}}; }
-Operands of(const ExpertsGateUp& op) { return {{op.x, op.experts}, {op.out}}; }
-Operands of(const ExpertsDown& op) { return {{op.x, op.experts, op.weights}, {op.out}}; }
-Operands of(const SwiGlu& op) { return {{op.gate, op.up}, {op.out}}; }
-Operands of(const AddResidual& op) { return {{op.x, op.y}, {op.out}}; }
-Operands of(const AddExperts& op) { return {{op.x, op.routed, op.shared, op.shared_gate}, {op.out}}; }
-Operands of(const LogitsHead& op) { return {{op.x}, {op.out}}; }
-Operands of(const Sample& op) { return {{op.logits}, {op.token}}; }
+Operands of(const Embed& op) {
+  return {{}, {op.out}};
+}
+Operands of(const RmsNorm& op) {
+  return {{op.x}, {op.out}};
+}
+Operands of(const Project& op) {
+  return {{op.x}, {op.out}};
+}
+Operands of(const CausalConv& op) {
+  return {{op.u}, {op.out}};
+}
+Operands of(const GdnGates& op) {
+  return {{op.a, op.b}, {op.decay, op.beta}};
+}
+Operands of(const GdnRecurrence& op) {
+  return {{op.qkv, op.decay, op.beta}, {op.out}};
+}
+Operands of(const GatedRmsNorm& op) {
+  return {{op.x, op.z}, {op.out}};
+}
+Operands of(const HeadNormRope& op) {
+  return {{op.x}, {op.out}};
+}
+Operands of(const KvAppend& op) {
+  return {{op.k, op.v}, {}};
+}
+Operands of(const Attend& op) {
+  return {{op.q}, {op.out}};
+}
+Operands of(const SigmoidGate& op) {
+  return {{op.x, op.q_gate}, {op.out}};
+}
+Operands of(const Route& op) {
+  return {{op.router_logits}, {op.experts, op.weights}};
+}
+Operands of(const ExpertsGateUp& op) {
+  return {{op.x, op.experts}, {op.out}};
+}
+Operands of(const ExpertsDown& op) {
+  return {{op.x, op.experts, op.weights}, {op.out}};
+}
+Operands of(const SwiGlu& op) {
+  return {{op.gate, op.up}, {op.out}};
+}
+Operands of(const AddResidual& op) {
+  return {{op.x, op.y}, {op.out}};
+}
+Operands of(const AddExperts& op) {
+  return {{op.x, op.routed, op.shared, op.shared_gate}, {op.out}};
+}
+Operands of(const LogitsHead& op) {
+  return {{op.x}, {op.out}};
+}
+Operands of(const Sample& op) {
+  return {{op.logits}, {op.token}};
+}
 
 }  // namespace
 

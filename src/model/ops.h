@@ -1,6 +1,7 @@
-// The op list: every kind of work in a forward pass, as plain structs over named values and weights. model/plan writes a
-// model as a list of them; a backend executes the list. What each op means is src/kernels/ref, the same name per file.
-// Formulas: x is a row, W a weight, "rows" are the step's rows; widths are per row. Immutable data, thread-safe.
+// The op list: every kind of work in a forward pass, as plain structs over named values and weights.
+// model/plan writes a model as a list of them; a backend executes the list. What each op means is
+// src/kernels/ref, the same name per file. Formulas: x is a row, W a weight, "rows" are the step's rows;
+// widths are per row. Immutable data, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +60,8 @@ struct GdnGates {
   ValueId beta;
 };
 
-/// out[Hv, 128]: normalise q and k per head, then the gated delta rule over the sequence; updates the recurrent state.
+/// out[Hv, 128]: normalise q and k per head, then the gated delta rule over the sequence; updates the
+/// recurrent state.
 struct GdnRecurrence {
   int32_t gdn_layer;
   ValueId qkv;  ///< [Hk, 128] q, [Hk, 128] k, [Hv, 128] v
@@ -80,8 +82,9 @@ struct GatedRmsNorm {
 struct HeadNormRope {
   ValueId x;
   int32_t heads;
-  int32_t head_stride;  ///< elements between heads of x: 512 where each query is followed by its gate, else 256
-  VectorId weight;      ///< [256]
+  int32_t
+      head_stride;  ///< elements between heads of x: 512 where each query is followed by its gate, else 256
+  VectorId weight;  ///< [256]
   ValueId out;
 };
 
@@ -190,9 +193,9 @@ struct Sample {
   X(Sample)
 
 /// One op of any kind. A backend visits it; a kind it doesn't handle fails to compile.
-using Op = std::variant<Embed, RmsNorm, Project, CausalConv, GdnGates, GdnRecurrence, GatedRmsNorm, HeadNormRope, KvAppend,
-                        Attend, SigmoidGate, Route, ExpertsGateUp, ExpertsDown, SwiGlu, AddResidual, AddExperts,
-                        LogitsHead, Sample>;
+using Op = std::variant<Embed, RmsNorm, Project, CausalConv, GdnGates, GdnRecurrence, GatedRmsNorm,
+                        HeadNormRope, KvAppend, Attend, SigmoidGate, Route, ExpertsGateUp, ExpertsDown,
+                        SwiGlu, AddResidual, AddExperts, LogitsHead, Sample>;
 
 /// "RmsNorm", for traces and messages.
 const char* op_kind(const Op& op);

@@ -60,7 +60,8 @@ Plan PlanBuilder::build() && {
   ValueId x = value("embed_tokens", config.hidden_size);
   emit("embed_tokens", Embed{embed_tokens, x});
 
-  for (size_t index = 0; index < config.layer_types.size(); ++index) x = layer(static_cast<int>(index), x);
+  for (size_t index = 0; index < config.layer_types.size(); ++index)
+    x = layer(static_cast<int>(index), x);
 
   plan_.final_hidden = rms_norm(x, "norm");
   const MatrixId lm_head = matrix("lm_head", config.vocab_size, config.hidden_size);

@@ -1,6 +1,7 @@
-// Plan: one forward pass of the model as data. build_plan() turns a config into a list of ops over named values, with the
-// weights the model consists of and the lifetime of every value; backends execute it, compare it op by op, capture it.
-// Nothing in a plan changes from step to step (that is model/step.h). Immutable once built, thread-safe.
+// Plan: one forward pass of the model as data. build_plan() turns a config into a list of ops over named
+// values, with the weights the model consists of and the lifetime of every value; backends execute it,
+// compare it op by op, capture it. Nothing in a plan changes from step to step (that is model/step.h).
+// Immutable once built, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct Value {
   RowSet rows;
   int first_op;  ///< the op that writes it
   int last_op;   ///< the last one that reads it; the plan's length for what a caller may read after the step
-  int64_t offset;  ///< elements per row before it in the arena of its row set; values that never live together share
+  int64_t offset;  ///< elements per row before it in the arena of its row set; values that never live
+                   ///< together share
 };
 
 /// A quantised module of the checkpoint, without prefix: "layers.0.mlp.switch_mlp.gate_proj".
@@ -72,11 +74,13 @@ struct Plan {
   ValueId find_value(std::string_view name) const;
 };
 
-/// The forward pass of `config`. `vocabulary`: ids below it may be sampled (the tokenizer's end, at most vocab_size).
+/// The forward pass of `config`. `vocabulary`: ids below it may be sampled (the tokenizer's end, at most
+/// vocab_size).
 Plan build_plan(const Config& config, int32_t vocabulary);
 
-/// A backend's fused form: it stands for `ops` (indices into Plan::instructions). Ops in `recomputed` are cheap producers
-/// (norms, top-8) it evaluates for itself; other forms may do the same, and then their values are never stored.
+/// A backend's fused form: it stands for `ops` (indices into Plan::instructions). Ops in `recomputed` are
+/// cheap producers (norms, top-8) it evaluates for itself; other forms may do the same, and then their values
+/// are never stored.
 struct FusedForm {
   std::string name;
   std::vector<int> ops;
@@ -91,8 +95,8 @@ struct FormInterface {
 /// What a form reads and owes, when `forms` together execute the plan's ops they name.
 FormInterface form_interface(const Plan& plan, std::span<const FusedForm> forms, size_t index);
 
-/// True when executing `forms` one after the other computes the same as their ops in order: every op is in exactly one form
-/// or recomputed by all that need it, and no form reads a value that a later one writes.
+/// True when executing `forms` one after the other computes the same as their ops in order: every op is in
+/// exactly one form or recomputed by all that need it, and no form reads a value that a later one writes.
 bool forms_are_executable(const Plan& plan, std::span<const FusedForm> forms);
 
 }  // namespace lirio

@@ -8,15 +8,16 @@
 namespace lirio {
 namespace {
 
-constexpr BlockKind kAllKinds[] = {BlockKind::kKvPage, BlockKind::kGdnMatrix, BlockKind::kGdnLog, BlockKind::kConvRows};
+constexpr BlockKind kAllKinds[] = {BlockKind::kKvPage, BlockKind::kGdnMatrix, BlockKind::kGdnLog,
+                                   BlockKind::kConvRows};
 
 int64_t blocks_for(BlockKind kind, int64_t tokens) {
   const int size = tokens_per_block(kind);
   return (tokens + size - 1) / size;
 }
 
-/// The first chunk whose matrix and log a sequence of that length keeps: its own, and the one before while a truncation
-/// within reach can still lead there.
+/// The first chunk whose matrix and log a sequence of that length keeps: its own, and the one before while a
+/// truncation within reach can still lead there.
 int64_t first_kept_chunk(int64_t length) {
   const int64_t chunk = length / kGdnChunk;
   return chunk > 0 && length % kGdnChunk < kReach ? chunk - 1 : chunk;
@@ -29,11 +30,15 @@ int64_t first_kept_conv_block(int64_t length) {
 
 }  // namespace
 
-// ---------------------------------------------------------------------------------------------------- StatePool
+// ----------------------------------------------------------------------------------------------------
+// StatePool
 
-StatePool::StatePool(StateStorage& storage, int64_t limit_bytes) : storage_(storage), limit_bytes_(limit_bytes) {}
+StatePool::StatePool(StateStorage& storage, int64_t limit_bytes)
+    : storage_(storage), limit_bytes_(limit_bytes) {}
 
-StatePool::~StatePool() { CHECK(bytes_in_use_ == 0); }
+StatePool::~StatePool() {
+  CHECK(bytes_in_use_ == 0);
+}
 
 int64_t StatePool::blocks_in_use(BlockKind kind) const {
   const Kind& pool = kinds_[static_cast<size_t>(kind)];
@@ -45,7 +50,8 @@ int64_t StatePool::bytes_for_sequence(int64_t length) const {
   // While a step crosses a boundary, the chunk it started in lives beside the last two.
   const int64_t conv_blocks = 2 * (blocks_for(BlockKind::kConvRows, kReach + kConvWidth - 1) + 1);
   return blocks_for(BlockKind::kKvPage, length) * bytes(BlockKind::kKvPage) +
-         3 * (bytes(BlockKind::kGdnMatrix) + bytes(BlockKind::kGdnLog)) + conv_blocks * bytes(BlockKind::kConvRows);
+         3 * (bytes(BlockKind::kGdnMatrix) + bytes(BlockKind::kGdnLog)) +
+         conv_blocks * bytes(BlockKind::kConvRows);
 }
 
 BlockId StatePool::allocate(BlockKind kind) {
@@ -78,8 +84,8 @@ void StatePool::release(BlockKind kind, BlockId id) {
 }
 
 BlockId StatePool::writable(BlockKind kind, BlockId id, int used) {
-  // What lies past `used` belongs to nobody if this sequence is alone, or if it stands where the block's last writer
-  // stopped: the others refer to tokens before that.
+  // What lies past `used` belongs to nobody if this sequence is alone, or if it stands where the block's last
+  // writer stopped: the others refer to tokens before that.
   if (block(kind, id).references == 1 || block(kind, id).written == used) return id;
   const BlockId copy = allocate(kind);
   if (copy == kNoBlock) return kNoBlock;
@@ -88,16 +94,20 @@ BlockId StatePool::writable(BlockKind kind, BlockId id, int used) {
   return copy;
 }
 
-// ------------------------------------------------------------------------------------------------ SequenceState
+// ------------------------------------------------------------------------------------------------
+// SequenceState
 
-SequenceState::~SequenceState() { release_all(); }
+SequenceState::~SequenceState() {
+  release_all();
+}
 
 SequenceState::SequenceState(SequenceState&& other) noexcept
     : pool_(other.pool_),
       length_(std::exchange(other.length_, 0)),
       pending_rows_(std::exchange(other.pending_rows_, 0)),
       shortest_reachable_(std::exchange(other.shortest_reachable_, 0)) {
-  for (BlockKind kind : kAllKinds) blocks(kind) = std::exchange(other.blocks(kind), {});
+  for (BlockKind kind : kAllKinds)
+    blocks(kind) = std::exchange(other.blocks(kind), {});
 }
 
 SequenceState& SequenceState::operator=(SequenceState&& other) noexcept {
@@ -107,13 +117,15 @@ SequenceState& SequenceState::operator=(SequenceState&& other) noexcept {
   length_ = std::exchange(other.length_, 0);
   pending_rows_ = std::exchange(other.pending_rows_, 0);
   shortest_reachable_ = std::exchange(other.shortest_reachable_, 0);
-  for (BlockKind kind : kAllKinds) blocks(kind) = std::exchange(other.blocks(kind), {});
+  for (BlockKind kind : kAllKinds)
+    blocks(kind) = std::exchange(other.blocks(kind), {});
   return *this;
 }
 
 void SequenceState::release_all() {
   for (BlockKind kind : kAllKinds) {
-    for (BlockId id : blocks(kind).ids) pool_->release(kind, id);
+    for (BlockId id : blocks(kind).ids)
+      pool_->release(kind, id);
     blocks(kind) = {};
   }
 }
@@ -137,8 +149,8 @@ bool SequenceState::begin_append(int64_t rows) {
   return false;
 }
 
-/// Makes the blocks for tokens [begin, end) writable: the one `begin` lies in, which exists if `begin` isn't its first
-/// token, and those from number `keep_from` on.
+/// Makes the blocks for tokens [begin, end) writable: the one `begin` lies in, which exists if `begin` isn't
+/// its first token, and those from number `keep_from` on.
 bool SequenceState::extend(BlockKind kind, int64_t begin, int64_t end, int64_t keep_from) {
   const int size = tokens_per_block(kind);
   Blocks& table = blocks(kind);
@@ -205,7 +217,8 @@ void SequenceState::truncate(int64_t length) {
 void SequenceState::trim() {
   drop_outside(BlockKind::kKvPage, 0, blocks_for(BlockKind::kKvPage, length_));
   drop_outside(BlockKind::kGdnLog, first_kept_chunk(length_), blocks_for(BlockKind::kGdnLog, length_));
-  drop_outside(BlockKind::kConvRows, first_kept_conv_block(length_), blocks_for(BlockKind::kConvRows, length_));
+  drop_outside(BlockKind::kConvRows, first_kept_conv_block(length_),
+               blocks_for(BlockKind::kConvRows, length_));
   drop_outside(BlockKind::kGdnMatrix, first_kept_chunk(length_), length_ / kGdnChunk + 1);
 }
 
@@ -215,8 +228,10 @@ void SequenceState::drop_outside(BlockKind kind, int64_t first_number, int64_t e
     pool_->release(kind, table.ids.back());
     table.ids.pop_back();
   }
-  const int64_t surplus = std::clamp<int64_t>(first_number - table.first, 0, static_cast<int64_t>(table.ids.size()));
-  for (int64_t i = 0; i < surplus; ++i) pool_->release(kind, table.ids[static_cast<size_t>(i)]);
+  const int64_t surplus =
+      std::clamp<int64_t>(first_number - table.first, 0, static_cast<int64_t>(table.ids.size()));
+  for (int64_t i = 0; i < surplus; ++i)
+    pool_->release(kind, table.ids[static_cast<size_t>(i)]);
   table.ids.erase(table.ids.begin(), table.ids.begin() + surplus);
   table.first += surplus;
 }
@@ -227,7 +242,8 @@ SequenceState SequenceState::fork() const {
   copy.length_ = length_;
   copy.shortest_reachable_ = shortest_reachable_;
   for (BlockKind kind : kAllKinds) {
-    for (BlockId id : blocks(kind).ids) pool_->retain(kind, id);
+    for (BlockId id : blocks(kind).ids)
+      pool_->retain(kind, id);
     copy.blocks(kind) = blocks(kind);
   }
   return copy;
@@ -236,7 +252,8 @@ SequenceState SequenceState::fork() const {
 int64_t SequenceState::bytes() const {
   int64_t total = 0;
   for (BlockKind kind : kAllKinds) {
-    for (BlockId id : blocks(kind).ids) total += id == kNoBlock ? 0 : pool_->storage().block_bytes(kind);
+    for (BlockId id : blocks(kind).ids)
+      total += id == kNoBlock ? 0 : pool_->storage().block_bytes(kind);
   }
   return total;
 }

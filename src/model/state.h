@@ -1,11 +1,11 @@
-// The state of a sequence: one mutable timeline of tokens that can be appended to, truncated within reach, and forked
-// (checkpoint and restore). It holds, by reference to blocks that forks share:
+// The state of a sequence: one mutable timeline of tokens that can be appended to, truncated within reach,
+// and forked (checkpoint and restore). It holds, by reference to blocks that forks share:
 //   KV pages      keys and values of 64 positions for the attention layers, which advance together
 //   GDN matrices  the recurrent state S of every Gated DeltaNet layer at a multiple of 64 tokens
 //   GDN logs      the tokens since that multiple: k, corrected value v', cumulative decay
 //   conv blocks   the last rows before the convolution, 4 rows a block
-// StatePool counts and bounds the memory; a backend's StateStorage provides it in the layout and dtypes of its choice.
-// Not thread-safe: the inference thread owns a pool and its sequences.
+// StatePool counts and bounds the memory; a backend's StateStorage provides it in the layout and dtypes of
+// its choice. Not thread-safe: the inference thread owns a pool and its sequences.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,9 @@ inline constexpr BlockId kNoBlock = -1;
 
 /// Tokens that a block of each kind covers. A matrix stands at the start of the 64 tokens it is indexed by.
 inline constexpr int tokens_per_block(BlockKind kind) {
-  return kind == BlockKind::kKvPage ? kKvPageTokens : kind == BlockKind::kConvRows ? kConvBlockTokens : kGdnChunk;
+  return kind == BlockKind::kKvPage     ? kKvPageTokens
+         : kind == BlockKind::kConvRows ? kConvBlockTokens
+                                        : kGdnChunk;
 }
 
 /// The memory behind blocks, owned by a backend. Ids are dense and reused.
@@ -56,7 +58,8 @@ struct BlockTable {
 /// What a step needs to know of a sequence's state. Valid until the sequence is changed.
 struct StateView {
   int64_t length = 0;  ///< tokens before the step
-  /// A step reads what lies before `length` and writes every row of its own that falls into a block of the table.
+  /// A step reads what lies before `length` and writes every row of its own that falls into a block of the
+  /// table.
   BlockTable kv_pages;
   BlockTable gdn_matrices;  ///< number c: S at token 64 c
   BlockTable gdn_logs;      ///< number c: tokens 64 c to 64 c + 63
@@ -73,11 +76,13 @@ class SequenceState {
   SequenceState& operator=(SequenceState&& other) noexcept;
 
   int64_t length() const { return length_; }
-  /// truncate() accepts any length from here to length(): at least the last kReach tokens that were appended here.
+  /// truncate() accepts any length from here to length(): at least the last kReach tokens that were appended
+  /// here.
   int64_t shortest_reachable() const { return shortest_reachable_; }
 
-  /// Makes room for `rows` more tokens. False, and nothing has changed, when the pool's limit doesn't allow it.
-  /// Throws what the storage throws; then too nothing has changed. Ends with commit(), or with cancel() when the step failed.
+  /// Makes room for `rows` more tokens. False, and nothing has changed, when the pool's limit doesn't allow
+  /// it. Throws what the storage throws; then too nothing has changed. Ends with commit(), or with cancel()
+  /// when the step failed.
   [[nodiscard]] bool begin_append(int64_t rows);
   /// For the step between begin_append() and commit().
   StateView view() const;
@@ -85,7 +90,8 @@ class SequenceState {
   void commit();
   void cancel();
 
-  /// Forgets the tokens from `length` on. Going on from there gives the bits it would have given the first time.
+  /// Forgets the tokens from `length` on. Going on from there gives the bits it would have given the first
+  /// time.
   void truncate(int64_t length);
 
   /// An independent sequence with the same tokens; blocks are shared until one of the two writes into them.
@@ -142,12 +148,15 @@ class StatePool {
     std::vector<BlockId> free;
   };
 
-  Block& block(BlockKind kind, BlockId id) { return kinds_[static_cast<size_t>(kind)].blocks[static_cast<size_t>(id)]; }
+  Block& block(BlockKind kind, BlockId id) {
+    return kinds_[static_cast<size_t>(kind)].blocks[static_cast<size_t>(id)];
+  }
   /// kNoBlock when the limit doesn't allow it.
   BlockId allocate(BlockKind kind);
   void retain(BlockKind kind, BlockId id);
   void release(BlockKind kind, BlockId id);
-  /// A block that the caller may write from token `used` on: the same one, or a copy where others depend on it.
+  /// A block that the caller may write from token `used` on: the same one, or a copy where others depend on
+  /// it.
   BlockId writable(BlockKind kind, BlockId id, int used);
 
   StateStorage& storage_;

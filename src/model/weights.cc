@@ -16,8 +16,12 @@ Weights bind_weights(const Plan& plan, const Checkpoint& checkpoint) {
   for (const VectorSpec& spec : plan.vectors) {
     const std::string name = checkpoint_name(spec.name);
     switch (spec.kind) {
-      case VectorKind::kPlain: weights.vectors.push_back(checkpoint.vector(name, spec.size, faults)); break;
-      case VectorKind::kNorm: weights.vectors.push_back(checkpoint.norm(name, spec.size, faults)); break;
+      case VectorKind::kPlain:
+        weights.vectors.push_back(checkpoint.vector(name, spec.size, faults));
+        break;
+      case VectorKind::kNorm:
+        weights.vectors.push_back(checkpoint.norm(name, spec.size, faults));
+        break;
       case VectorKind::kConv:
         weights.vectors.push_back(checkpoint.convolution(name, spec.size / kConvWidth, kConvWidth, faults));
         break;

@@ -1,5 +1,5 @@
-// Weights: the tensors a plan names, bound to a checkpoint: matrices as views into the mapped files, small vectors as fp32.
-// Bound once at start; the checkpoint outlives it. Immutable, thread-safe.
+// Weights: the tensors a plan names, bound to a checkpoint: matrices as views into the mapped files, small
+// vectors as fp32. Bound once at start; the checkpoint outlives it. Immutable, thread-safe.
 #pragma once
 
 #include <string>
@@ -23,10 +23,12 @@ struct Weights {
 /// "language_model.model.layers.0.mlp.gate", "lm_head" is "language_model.lm_head".
 std::string checkpoint_name(const std::string& name);
 
-/// Throws one Error that lists every tensor that is absent or of another dtype or shape than the plan's config implies.
+/// Throws one Error that lists every tensor that is absent or of another dtype or shape than the plan's
+/// config implies.
 Weights bind_weights(const Plan& plan, const Checkpoint& checkpoint);
 
-/// Bytes of the plan's matrices that one token reads: everything but the embedding and the experts it doesn't choose.
+/// Bytes of the plan's matrices that one token reads: everything but the embedding and the experts it doesn't
+/// choose.
 int64_t bytes_per_token(const Plan& plan, const Weights& weights);
 
 }  // namespace lirio

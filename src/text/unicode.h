@@ -2,7 +2,7 @@
 // whitespace. The only user of utf8proc. Called by the pre-tokenizer, the tokenizer and the chat renderer.
 // Thread-safe; scratch belongs to one caller at a time.
 //
-// The authority is the Rust pipeline of the model's publisher (Hugging Face tokenizers 0.22 and 0.23): its
+// The authority is the Rust pipeline of the model's publisher (Hugging Face tokenizers 0.23): its
 // regex engine knows the categories of Unicode 16, its normaliser the tables of Unicode 9. unicode.cc lists
 // the code points where utf8proc knows less or more.
 #pragma once

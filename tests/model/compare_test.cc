@@ -11,7 +11,8 @@ using namespace testing;
 
 class Compare : public ::testing::Test {
  protected:
-  std::string first_over(const CompareOptions& options, int64_t rows_a = kOneStep, int64_t rows_b = kOneStep) {
+  std::string first_over(const CompareOptions& options, int64_t rows_a = kOneStep,
+                         int64_t rows_b = kOneStep) {
     const auto differences =
         compare_executions(sample_tokens(40), {*plain_, rows_a}, {*log_, rows_b}, options);
     const ValueDifference* first = first_over_budget(differences);
@@ -29,9 +30,13 @@ class Compare : public ::testing::Test {
   std::unique_ptr<Backend> plain_ = short_backend(GdnForm::kPlain), log_ = short_backend(GdnForm::kLog);
 };
 
-TEST_F(Compare, TheTwoGdnFormsAgreeInEveryValue) { EXPECT_EQ(first_over({}), ""); }
+TEST_F(Compare, TheTwoGdnFormsAgreeInEveryValue) {
+  EXPECT_EQ(first_over({}), "");
+}
 
-TEST_F(Compare, StepsOfDifferentSizesAreComparedRowByRow) { EXPECT_EQ(first_over({}, 32, 9), ""); }
+TEST_F(Compare, StepsOfDifferentSizesAreComparedRowByRow) {
+  EXPECT_EQ(first_over({}, 32, 9), "");
+}
 
 TEST_F(Compare, NamesTheOpThatIsWrong) {
   for (const char* name : {"embed_tokens", "layers.2.linear_attn.recurrence", "layers.3.self_attn.attend",
@@ -42,14 +47,17 @@ TEST_F(Compare, NamesTheOpThatIsWrong) {
 
 TEST_F(Compare, LooksOnlyAtTheRange) {
   const int wrong = op("layers.1.linear_attn.out_proj");
-  EXPECT_EQ(first_over({.first_op = wrong + 1, .inject = wrong}), "");  // fed the right values before the range
+  EXPECT_EQ(first_over({.first_op = wrong + 1, .inject = wrong}),
+            "");  // fed the right values before the range
   EXPECT_EQ(first_over({.last_op = wrong - 1, .inject = wrong}), "");
-  EXPECT_EQ(first_over({.first_op = wrong, .last_op = wrong, .inject = wrong}), "layers.1.linear_attn.out_proj");
+  EXPECT_EQ(first_over({.first_op = wrong, .last_op = wrong, .inject = wrong}),
+            "layers.1.linear_attn.out_proj");
 }
 
 TEST_F(Compare, InIsolationOnlyTheWrongOpIsOver) {
-  const auto differences = compare_executions(sample_tokens(40), {*plain_}, {*log_},
-                                              {.isolate = true, .inject = op("layers.1.mlp.shared_expert.act")});
+  const auto differences =
+      compare_executions(sample_tokens(40), {*plain_}, {*log_},
+                         {.isolate = true, .inject = op("layers.1.mlp.shared_expert.act")});
   for (const ValueDifference& d : differences) {
     EXPECT_EQ(d.over_budget, short_plan().value(d.value).name == "layers.1.mlp.shared_expert.act");
   }

@@ -1,5 +1,5 @@
-// The same tokens give the same bits however they are cut into steps, batched, threaded, truncated or restored
-// (docs/numerics.md: row invariance and path equality).
+// The same tokens give the same bits however they are cut into steps, batched, threaded, truncated or
+// restored (docs/numerics.md: row invariance and path equality).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,8 +59,10 @@ TEST_P(PathsOfBothForms, TruncatingAndGoingOnGivesTheSameBits) {
       state.truncate(kept);
       const int64_t end = std::min<int64_t>(kept + 9, 80);
       const std::vector<float> rest = run_tokens(
-          *backend_, state, std::span(tokens).subspan(static_cast<size_t>(kept), static_cast<size_t>(end - kept)), 5);
-      ASSERT_TRUE(same_bits(rest, logit_rows(expected, kept, end))) << "cut from " << reached << " to " << kept;
+          *backend_, state,
+          std::span(tokens).subspan(static_cast<size_t>(kept), static_cast<size_t>(end - kept)), 5);
+      ASSERT_TRUE(same_bits(rest, logit_rows(expected, kept, end)))
+          << "cut from " << reached << " to " << kept;
     }
   }
 }
@@ -87,12 +89,14 @@ TEST_F(Paths, ACheckpointGoesOnWithTheSameBitsAsOftenAsItIsRestored) {
     SequenceState state(pool_);
     run_tokens(*backend_, state, std::span(tokens).first(split));
     const SequenceState checkpoint = state.fork();
-    // The original goes on with other tokens, then two restored copies with the real ones, one inside the other.
+    // The original goes on with other tokens, then two restored copies with the real ones, one inside the
+    // other.
     run_tokens(*backend_, state, std::vector<int32_t>(20, tokens[7]), 6);
     SequenceState first = checkpoint.fork();
     const std::vector<float> head = run_tokens(*backend_, first, std::span(tokens).subspan(split, 2));
     SequenceState second = checkpoint.fork();
-    EXPECT_TRUE(same_bits(run_tokens(*backend_, second, std::span(tokens).subspan(split)), logit_rows(expected, at, 132)));
+    EXPECT_TRUE(same_bits(run_tokens(*backend_, second, std::span(tokens).subspan(split)),
+                          logit_rows(expected, at, 132)));
     EXPECT_TRUE(same_bits(head, logit_rows(expected, at, at + 2)));
     EXPECT_TRUE(same_bits(run_tokens(*backend_, first, std::span(tokens).subspan(split + 2)),
                           logit_rows(expected, at + 2, 132)));
@@ -109,7 +113,8 @@ TEST_F(Paths, ARestoredCheckpointCanBeTruncatedWithinReach) {
   for (int64_t length = 70 - kReach; length <= 70; ++length) {
     SequenceState restored = checkpoint.fork();
     restored.truncate(length);
-    const std::vector<float> rest = run_tokens(*backend_, restored, std::span(tokens).subspan(static_cast<size_t>(length), 6));
+    const std::vector<float> rest =
+        run_tokens(*backend_, restored, std::span(tokens).subspan(static_cast<size_t>(length), 6));
     EXPECT_TRUE(same_bits(rest, logit_rows(expected, length, length + 6))) << length;
   }
 }
@@ -154,7 +159,8 @@ TEST_F(Paths, RowsOfSeveralSequencesInAnyMixEqualEachSequenceAlone) {
       row += rows;
     }
   }
-  for (size_t i = 0; i < texts.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << "sequence " << i;
+  for (size_t i = 0; i < texts.size(); ++i)
+    EXPECT_TRUE(same_bits(got[i], expected[i])) << "sequence " << i;
 }
 
 TEST_F(Paths, TheNumberOfThreadsChangesNoBit) {
@@ -179,7 +185,8 @@ TEST_F(Paths, AnEmbeddingRowInPlaceOfATokenGivesTheSameBits) {
       const int64_t group = token * embed_tokens.groups() + i / kQuantGroup;
       const auto pair = static_cast<uint8_t>(embed_tokens.codes[(token * width + i) / 2]);
       const int code = i % 2 == 0 ? pair & 15 : pair >> 4;
-      embeddings.push_back(load_scale(embed_tokens.scales, embed_tokens.scale_type, group) * static_cast<float>(code) +
+      embeddings.push_back(load_scale(embed_tokens.scales, embed_tokens.scale_type, group) *
+                               static_cast<float>(code) +
                            load_scale(embed_tokens.biases, embed_tokens.scale_type, group));
     }
   }
@@ -198,9 +205,10 @@ TEST_F(Paths, AnEmbeddingRowInPlaceOfATokenGivesTheSameBits) {
   EXPECT_TRUE(same_bits(backend_->read_logits(), expected));
 }
 
-INSTANTIATE_TEST_SUITE_P(Gdn, PathsOfBothForms, ::testing::Values(GdnForm::kLog, GdnForm::kPlain), [](const auto& form) {
-  return form.param == GdnForm::kLog ? "LogForm" : "PlainForm";
-});
+INSTANTIATE_TEST_SUITE_P(Gdn, PathsOfBothForms, ::testing::Values(GdnForm::kLog, GdnForm::kPlain),
+                         [](const auto& form) {
+                           return form.param == GdnForm::kLog ? "LogForm" : "PlainForm";
+                         });
 
 }  // namespace
 }  // namespace lirio

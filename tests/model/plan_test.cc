@@ -1,5 +1,5 @@
-// The plan: that it names exactly the checkpoint's tensors, that lifetimes never collide, and that the five-stage layers of
-// docs/architecture.md are executable sets of its ops.
+// The plan: that it names exactly the checkpoint's tensors, that lifetimes never collide, and that the
+// five-stage layers of docs/architecture.md are executable sets of its ops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,8 @@ TEST(Plan, BindsEveryTensorOfThePocketModelButTheDraftHead) {
 TEST(Plan, HasEightHundredOpsOfNineteenKindsAtFullSize) {
   const Plan plan = build_plan(full_config(), 248'077);
   std::map<std::string, int> kinds;
-  for (const Instruction& op : plan.instructions) ++kinds[op_kind(op.op)];
+  for (const Instruction& op : plan.instructions)
+    ++kinds[op_kind(op.op)];
   EXPECT_EQ(kinds.size(), std::variant_size_v<Op>);
   EXPECT_EQ(kinds["GdnRecurrence"], 30);
   EXPECT_EQ(kinds["Attend"], 10);
@@ -63,7 +64,8 @@ TEST(Plan, ValuesThatLiveTogetherNeverShareMemory) {
 }
 
 TEST(Plan, MemoryForValuesDoesNotGrowWithTheLayers) {
-  EXPECT_EQ(build_plan(full_config(4), 248'077).row_elements, build_plan(full_config(40), 248'077).row_elements);
+  EXPECT_EQ(build_plan(full_config(4), 248'077).row_elements,
+            build_plan(full_config(40), 248'077).row_elements);
 }
 
 /// Indices of the ops of `layer` with these names (without "layers.N.").
@@ -79,8 +81,8 @@ std::vector<int> ops_named(const Plan& plan, int layer, std::vector<std::string>
   return ops;
 }
 
-/// The last three of the five stages, the same for both kinds of layer. The norm and the top 8 are computed by whoever
-/// needs them.
+/// The last three of the five stages, the same for both kinds of layer. The norm and the top 8 are computed
+/// by whoever needs them.
 std::vector<FusedForm> moe_stages(const Plan& plan, int layer) {
   const auto ops = [&](std::vector<std::string> names) { return ops_named(plan, layer, std::move(names)); };
   return {
@@ -89,7 +91,8 @@ std::vector<FusedForm> moe_stages(const Plan& plan, int layer) {
             "mlp.shared_expert.act"}),
        ops({"post_attention_layernorm"})},
       {"experts_gate_up", ops({"mlp.switch_mlp.gate_up"}), ops({"post_attention_layernorm", "mlp.route"})},
-      {"experts_down", ops({"mlp.switch_mlp.down_proj", "mlp.shared_expert.down_proj", "out"}), ops({"mlp.route"})},
+      {"experts_down", ops({"mlp.switch_mlp.down_proj", "mlp.shared_expert.down_proj", "out"}),
+       ops({"mlp.route"})},
   };
 }
 
@@ -116,7 +119,8 @@ TEST(Plan, AGatedDeltaNetLayerIsFiveStages) {
        {}},
       {"out_proj", ops({"linear_attn.out_proj", "mixer_residual"}), {}},
   };
-  for (FusedForm& stage : moe_stages(plan, 1)) stages.push_back(std::move(stage));
+  for (FusedForm& stage : moe_stages(plan, 1))
+    stages.push_back(std::move(stage));
 
   EXPECT_TRUE(forms_are_executable(plan, stages));
   const auto reads = [&](size_t i) { return names_of(plan, 1, form_interface(plan, stages, i).reads); };
@@ -141,7 +145,8 @@ TEST(Plan, AFullAttentionLayerIsFiveStages) {
        {}},
       {"o_proj", ops({"self_attn.o_proj", "mixer_residual"}), {}},
   };
-  for (FusedForm& stage : moe_stages(plan, 3)) stages.push_back(std::move(stage));
+  for (FusedForm& stage : moe_stages(plan, 3))
+    stages.push_back(std::move(stage));
 
   EXPECT_TRUE(forms_are_executable(plan, stages));
   EXPECT_EQ(names_of(plan, 3, form_interface(plan, stages, 0).reads), Names({"layers.2.out"}));

@@ -1,4 +1,5 @@
-// The reference backend against the logits, hidden states and choices of an independent float32 implementation.
+// The reference backend against the logits, hidden states and choices of an independent float32
+// implementation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,12 +49,14 @@ TEST_P(Reference, HasEveryArgmaxLogitAndLikelihoodOfTheConversations) {
       const float* row = logits.data() + t * vocabulary;
       EXPECT_EQ(std::max_element(row, row + vocabulary) - row, argmax[t]) << "position " << t;
       for (size_t v = 0; t >= first && v < vocabulary; ++v) {
-        worst_logit = std::max(worst_logit, std::abs(double{row[v]} - float_from_f16(expected[(t - first) * vocabulary + v])));
+        worst_logit = std::max(
+            worst_logit, std::abs(double{row[v]} - float_from_f16(expected[(t - first) * vocabulary + v])));
       }
       if (t + 1 == ids.size()) continue;
       double sum = 0;
       const double highest = row[argmax[t]];
-      for (size_t v = 0; v < vocabulary; ++v) sum += std::exp(row[v] - highest);
+      for (size_t v = 0; v < vocabulary; ++v)
+        sum += std::exp(row[v] - highest);
       worst_nll = std::max(worst_nll, std::abs(highest + std::log(sum) - row[ids[t + 1]] - nll[t]));
     }
     EXPECT_LT(worst_logit, 0.01);
@@ -90,9 +93,10 @@ TEST_P(Reference, HasTheHiddenStatesAfterEveryLayer) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Gdn, Reference, ::testing::Values(GdnForm::kLog, GdnForm::kPlain), [](const auto& form) {
-  return form.param == GdnForm::kLog ? "LogForm" : "PlainForm";
-});
+INSTANTIATE_TEST_SUITE_P(Gdn, Reference, ::testing::Values(GdnForm::kLog, GdnForm::kPlain),
+                         [](const auto& form) {
+                           return form.param == GdnForm::kLog ? "LogForm" : "PlainForm";
+                         });
 
 }  // namespace
 }  // namespace lirio

@@ -1,4 +1,5 @@
-// Bookkeeping of sequence state: what is shared, copied, kept and let go, and that memory stays within its limit.
+// Bookkeeping of sequence state: what is shared, copied, kept and let go, and that memory stays within its
+// limit.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -106,7 +107,8 @@ TEST_F(State, RewritingATruncatedTipLeavesTheCheckpointAlone) {
   append(state, 2);
   EXPECT_NE(state.view().kv_pages.at(1), checkpoint.view().kv_pages.at(1));
   EXPECT_NE(state.view().gdn_logs.at(1), checkpoint.view().gdn_logs.at(1));
-  EXPECT_EQ(state.view().gdn_matrices.at(1), checkpoint.view().gdn_matrices.at(1));  // matrices are never rewritten
+  EXPECT_EQ(state.view().gdn_matrices.at(1),
+            checkpoint.view().gdn_matrices.at(1));  // matrices are never rewritten
 }
 
 TEST_F(State, TruncatesOverABoundaryWithinReach) {
@@ -171,7 +173,9 @@ TEST_F(State, RandomTimelinesNeverLoseOrLeakABlock) {
     SequenceState& state = states[random() % states.size()];
     switch (random() % 6) {
       case 0:
-      case 1: append(state, 1 + random() % (random() % 8 == 0 ? 200 : 5)); break;
+      case 1:
+        append(state, 1 + random() % (random() % 8 == 0 ? 200 : 5));
+        break;
       case 2:
         state.truncate(state.length() - random() % (state.length() - state.shortest_reachable() + 1));
         break;

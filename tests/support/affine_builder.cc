@@ -1,7 +1,6 @@
 #include "support/affine_builder.h"
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

@@ -39,11 +39,14 @@ const Tensor& reference_tensor(const std::string& name) {
   throw std::runtime_error("no reference tensor " + name);
 }
 
-std::vector<int32_t> reference_ids(int index) { return reference_values<int32_t>(std::to_string(index) + ".ids"); }
+std::vector<int32_t> reference_ids(int index) {
+  return reference_values<int32_t>(std::to_string(index) + ".ids");
+}
 
 std::vector<int32_t> sample_tokens(int64_t count) {
   std::vector<int32_t> ids = reference_ids(2);
-  if (count > static_cast<int64_t>(ids.size())) throw std::runtime_error("the longest conversation is shorter");
+  if (count > static_cast<int64_t>(ids.size()))
+    throw std::runtime_error("the longest conversation is shorter");
   ids.resize(static_cast<size_t>(count));
   return ids;
 }
@@ -64,7 +67,8 @@ std::vector<float> run_step(Backend& backend, std::vector<Append> appends) {
     inputs.sequences.push_back({first_row, static_cast<int32_t>(append.tokens.size()), append.state.view()});
   }
   backend.run(inputs);
-  for (Append& append : appends) append.state.commit();
+  for (Append& append : appends)
+    append.state.commit();
   return backend.read_logits();
 }
 
@@ -82,16 +86,18 @@ std::vector<float> run_tokens(Backend& backend, SequenceState& state, std::span<
 
 std::span<const float> logit_rows(const std::vector<float>& logits, int64_t begin, int64_t end) {
   const int64_t width = pocket().config().vocab_size;
-  return std::span(logits).subspan(static_cast<size_t>(begin * width), static_cast<size_t>((end - begin) * width));
+  return std::span(logits).subspan(static_cast<size_t>(begin * width),
+                                   static_cast<size_t>((end - begin) * width));
 }
 
 ::testing::AssertionResult same_bits(std::span<const float> a, std::span<const float> b) {
-  if (a.size() != b.size()) return ::testing::AssertionFailure() << a.size() << " against " << b.size() << " elements";
+  if (a.size() != b.size())
+    return ::testing::AssertionFailure() << a.size() << " against " << b.size() << " elements";
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::memcmp(&a[i], &b[i], sizeof(float)) == 0) continue;
     const auto width = static_cast<size_t>(pocket().config().vocab_size);
-    return ::testing::AssertionFailure() << "row " << i / width << ", id " << i % width << ": " << a[i] << " against "
-                                         << b[i];
+    return ::testing::AssertionFailure()
+           << "row " << i / width << ", id " << i % width << ": " << a[i] << " against " << b[i];
   }
   return ::testing::AssertionSuccess();
 }

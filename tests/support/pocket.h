@@ -1,5 +1,5 @@
-// The pocket model and its reference data, loaded once per test process, and the loop that most model tests need: run
-// tokens of one sequence through a backend, step by step, and keep the logits of every row.
+// The pocket model and its reference data, loaded once per test process, and the loop that most model tests
+// need: run tokens of one sequence through a backend, step by step, and keep the logits of every row.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ const LoadedModel& pocket();
 /// A reference backend for the pocket model, on one thread (tests run beside each other).
 std::unique_ptr<Backend> pocket_backend(GdnForm form = GdnForm::kLog);
 
-/// The first four layers of the pocket model (three Gated DeltaNet, one full attention) with its norm and head: what tests
-/// of paths need, at half the time.
+/// The first four layers of the pocket model (three Gated DeltaNet, one full attention) with its norm and
+/// head: what tests of paths need, at half the time.
 const Plan& short_plan();
 std::unique_ptr<Backend> short_backend(GdnForm form = GdnForm::kLog, int threads = 1);
 

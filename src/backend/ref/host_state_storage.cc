@@ -19,8 +19,8 @@ HostStateStorage::HostStateStorage(const Config& config)
   const auto bytes = [&](BlockKind kind) -> int64_t& { return layer_bytes_[static_cast<size_t>(kind)]; };
   bytes(BlockKind::kKvPage) = 2 * kKvPageTokens * config.key_value_width() * kFloat;
   bytes(BlockKind::kGdnMatrix) = value_heads_ * kGdnHeadDim * kGdnHeadDim * kFloat;
-  bytes(BlockKind::kGdnLog) =
-      kGdnChunk * (value_heads_ * int64_t{sizeof(double)} + (key_heads_ + value_heads_) * kGdnHeadDim * kFloat);
+  bytes(BlockKind::kGdnLog) = kGdnChunk * (value_heads_ * int64_t{sizeof(double)} +
+                                           (key_heads_ + value_heads_) * kGdnHeadDim * kFloat);
   bytes(BlockKind::kConvRows) = kConvBlockTokens * config.conv_channels() * kFloat;
 }
 

@@ -1,5 +1,5 @@
-// State blocks in ordinary memory, all fp32 (gamma fp64), allocated one by one. Used by the reference backend.
-// Layouts of a block, layer by layer:
+// State blocks in ordinary memory, all fp32 (gamma fp64), allocated one by one. Used by the reference
+// backend. Layouts of a block, layer by layer:
 //   KV page     keys [kv_heads, 64, 256], values of the same shape
 //   GDN matrix  [Hv, 128, 128]
 //   GDN log     gamma fp64 [64, Hv], k [64, Hk, 128], v' [64, Hv, 128]

@@ -64,19 +64,19 @@ class RefBackend final : public Backend, private StepValues {
   void execute(const Sample& op);
 
   template <typename Args>
-  void share_out(int64_t items, int64_t grain, void (*kernel)(const Args&, int64_t, int64_t), const Args& args) {
+  void share_out(int64_t items, int64_t grain, void (*kernel)(const Args&, int64_t, int64_t),
+                 const Args& args) {
     pool_.run(items, grain, [&](int64_t begin, int64_t end) { kernel(args, begin, end); });
   }
 
-  int64_t rows_of(const Value& value) const {
-    return value.rows == RowSet::kAll ? rows_ : logit_rows_;
-  }
+  int64_t rows_of(const Value& value) const { return value.rows == RowSet::kAll ? rows_ : logit_rows_; }
   int64_t width(ValueId id) const { return plan_.value(id).width; }
   float epsilon() const { return static_cast<float>(plan_.config.rms_norm_eps); }
   /// Address of a value in its arena; rows follow each other without padding.
   std::byte* address(ValueId id) {
     const Value& value = plan_.value(id);
-    return (value.rows == RowSet::kAll ? arena_ : logit_arena_).data() + kElementBytes * value.offset * rows_of(value);
+    return (value.rows == RowSet::kAll ? arena_ : logit_arena_).data() +
+           kElementBytes * value.offset * rows_of(value);
   }
   float* at(ValueId id) { return reinterpret_cast<float*>(address(id)); }
   int32_t* ints_at(ValueId id) { return reinterpret_cast<int32_t*>(address(id)); }
@@ -85,9 +85,11 @@ class RefBackend final : public Backend, private StepValues {
     return {sequence.first_row, sequence.rows, sequence.state.length};
   }
   template <typename T, typename Lookup>
-  BlockPointers<T> resolve(const BlockTable& table, std::vector<std::vector<T*>>& owner, Lookup lookup) const {
+  BlockPointers<T> resolve(const BlockTable& table, std::vector<std::vector<T*>>& owner,
+                           Lookup lookup) const {
     std::vector<T*>& pointers = owner.emplace_back();
-    for (BlockId id : table.ids) pointers.push_back(lookup(id));
+    for (BlockId id : table.ids)
+      pointers.push_back(lookup(id));
     return {table.first, pointers};
   }
   std::vector<KvSequence> kv_sequences(int layer, std::vector<std::vector<float*>>& owner) const;
@@ -113,7 +115,8 @@ std::vector<int32_t> RefBackend::run(const StepInputs& inputs, StepObserver* obs
   prepare(inputs);
   const int count = static_cast<int>(plan_.instructions.size());
   for (current_op_ = 0; current_op_ < count; ++current_op_) {
-    std::visit([this](const auto& op) { execute(op); }, plan_.instructions[static_cast<size_t>(current_op_)].op);
+    std::visit([this](const auto& op) { execute(op); },
+               plan_.instructions[static_cast<size_t>(current_op_)].op);
     if (observer != nullptr) observer->after_op(current_op_, *this);
   }
   inputs_ = nullptr;
@@ -134,7 +137,8 @@ void RefBackend::check(const StepInputs& inputs) const {
                                    static_cast<int64_t>(inputs.embeddings.size())
                              : row.token >= 0 && row.token < plan_.config.vocab_size);
   }
-  for (const LogitRow& row : inputs.logit_rows) CHECK(row.row >= 0 && row.row < covered);
+  for (const LogitRow& row : inputs.logit_rows)
+    CHECK(row.row >= 0 && row.row < covered);
 }
 
 void RefBackend::prepare(const StepInputs& inputs) {
@@ -155,7 +159,8 @@ void RefBackend::prepare(const StepInputs& inputs) {
   }
   std::vector<int64_t> index_in_sequence;
   for (const StepSequence& sequence : inputs.sequences) {
-    for (int64_t i = 0; i < sequence.rows; ++i) index_in_sequence.push_back(sequence.state.length + i);
+    for (int64_t i = 0; i < sequence.rows; ++i)
+      index_in_sequence.push_back(sequence.state.length + i);
   }
   logit_row_indices_.clear();
   sample_rows_.clear();
@@ -178,7 +183,8 @@ void RefBackend::write(ValueId id, std::span<const float> elements) {
   const Value& value = plan_.value(id);
   CHECK(static_cast<int64_t>(elements.size()) == rows_of(value) * value.width);
   if (value.type == ValueType::kInt32) {
-    std::transform(elements.begin(), elements.end(), ints_at(id), [](float v) { return static_cast<int32_t>(v); });
+    std::transform(elements.begin(), elements.end(), ints_at(id),
+                   [](float v) { return static_cast<int32_t>(v); });
   } else {
     std::copy(elements.begin(), elements.end(), at(id));
   }
@@ -212,8 +218,9 @@ void RefBackend::execute(const CausalConv& op) {
 }
 
 void RefBackend::execute(const GdnGates& op) {
-  const GdnGatesArgs args{at(op.a), at(op.b), weights_.vector(op.a_log), weights_.vector(op.dt_bias), rows_, width(op.a),
-                          at(op.decay), at(op.beta)};
+  const GdnGatesArgs args{
+      at(op.a),     at(op.b),   weights_.vector(op.a_log), weights_.vector(op.dt_bias), rows_, width(op.a),
+      at(op.decay), at(op.beta)};
   share_out(rows_, 16, ref::gdn_gates, args);
 }
 
@@ -224,12 +231,14 @@ void RefBackend::execute(const GdnRecurrence& op) {
   std::vector<GdnSequence> sequences;
   for (const StepSequence& sequence : inputs_->sequences) {
     const StateView& state = sequence.state;
-    sequences.push_back(
-        {span_of(sequence),
-         resolve(state.gdn_matrices, matrices, [&](BlockId id) { return storage_.gdn_matrix(id, op.gdn_layer); }),
-         resolve(state.gdn_logs, logs, [&](BlockId id) -> const GdnLog* {
-           return id == kNoBlock ? nullptr : &log_views.emplace_back(storage_.gdn_log(id, op.gdn_layer));
-         })});
+    sequences.push_back({span_of(sequence),
+                         resolve(state.gdn_matrices, matrices,
+                                 [&](BlockId id) { return storage_.gdn_matrix(id, op.gdn_layer); }),
+                         resolve(state.gdn_logs, logs, [&](BlockId id) -> const GdnLog* {
+                           return id == kNoBlock
+                                      ? nullptr
+                                      : &log_views.emplace_back(storage_.gdn_log(id, op.gdn_layer));
+                         })});
   }
   const GdnRecurrenceArgs args{at(op.qkv),
                                at(op.decay),
@@ -238,26 +247,36 @@ void RefBackend::execute(const GdnRecurrence& op) {
                                plan_.config.linear_num_value_heads,
                                sequences,
                                at(op.out)};
-  share_out(args.key_heads, 1, gdn_form_ == GdnForm::kLog ? ref::gdn_recurrence_log : ref::gdn_recurrence_plain, args);
+  share_out(args.key_heads, 1,
+            gdn_form_ == GdnForm::kLog ? ref::gdn_recurrence_log : ref::gdn_recurrence_plain, args);
 }
 
 void RefBackend::execute(const GatedRmsNorm& op) {
-  const GatedRmsNormArgs args{at(op.x),  at(op.z), weights_.vector(op.weight), epsilon(), rows_,
-                              width(op.x) / kGdnHeadDim, at(op.out)};
+  const GatedRmsNormArgs args{at(op.x),  at(op.z), weights_.vector(op.weight),
+                              epsilon(), rows_,    width(op.x) / kGdnHeadDim,
+                              at(op.out)};
   share_out(rows_, 4, ref::gated_rms_norm, args);
 }
 
 void RefBackend::execute(const HeadNormRope& op) {
-  const HeadNormRopeArgs args{at(op.x),  rows_,      op.heads, op.head_stride, weights_.vector(op.weight), epsilon(),
-                              plan_.config.rope_theta, positions_, at(op.out)};
+  const HeadNormRopeArgs args{at(op.x),
+                              rows_,
+                              op.heads,
+                              op.head_stride,
+                              weights_.vector(op.weight),
+                              epsilon(),
+                              plan_.config.rope_theta,
+                              positions_,
+                              at(op.out)};
   share_out(rows_, 4, ref::head_norm_rope, args);
 }
 
 std::vector<KvSequence> RefBackend::kv_sequences(int layer, std::vector<std::vector<float*>>& owner) const {
   std::vector<KvSequence> sequences;
   for (const StepSequence& sequence : inputs_->sequences) {
-    sequences.push_back({span_of(sequence), resolve(sequence.state.kv_pages, owner,
-                                                    [&](BlockId id) { return storage_.kv_page(id, layer); })});
+    sequences.push_back({span_of(sequence), resolve(sequence.state.kv_pages, owner, [&](BlockId id) {
+                           return storage_.kv_page(id, layer);
+                         })});
   }
   return sequences;
 }
@@ -272,8 +291,8 @@ void RefBackend::execute(const KvAppend& op) {
 void RefBackend::execute(const Attend& op) {
   std::vector<std::vector<float*>> owner;
   const std::vector<KvSequence> sequences = kv_sequences(op.attention_layer, owner);
-  const AttendArgs args{at(op.q), plan_.config.num_attention_heads, plan_.config.num_key_value_heads, sequences,
-                        at(op.out)};
+  const AttendArgs args{at(op.q), plan_.config.num_attention_heads, plan_.config.num_key_value_heads,
+                        sequences, at(op.out)};
   share_out(args.heads, 1, ref::attend, args);
 }
 
@@ -283,19 +302,21 @@ void RefBackend::execute(const SigmoidGate& op) {
 }
 
 void RefBackend::execute(const Route& op) {
-  const RouteArgs args{at(op.router_logits), rows_, width(op.router_logits), ints_at(op.experts), at(op.weights)};
+  const RouteArgs args{at(op.router_logits), rows_, width(op.router_logits), ints_at(op.experts),
+                       at(op.weights)};
   share_out(rows_, 16, ref::route, args);
 }
 
 void RefBackend::execute(const ExpertsGateUp& op) {
-  const ExpertsGateUpArgs args{at(op.x), ints_at(op.experts), weights_.matrix(op.gate_proj),
-                               weights_.matrix(op.up_proj), rows_, at(op.out)};
+  const ExpertsGateUpArgs args{
+      at(op.x), ints_at(op.experts), weights_.matrix(op.gate_proj), weights_.matrix(op.up_proj),
+      rows_,    at(op.out)};
   share_out(args.gate_proj.matrices, 1, ref::experts_gate_up, args);
 }
 
 void RefBackend::execute(const ExpertsDown& op) {
-  const ExpertsDownArgs args{at(op.x), ints_at(op.experts), at(op.weights), weights_.matrix(op.down_proj), rows_,
-                             at(op.out)};
+  const ExpertsDownArgs args{at(op.x), ints_at(op.experts), at(op.weights), weights_.matrix(op.down_proj),
+                             rows_,    at(op.out)};
   share_out(args.down_proj.rows, 32, ref::experts_down, args);
 }
 
@@ -310,7 +331,8 @@ void RefBackend::execute(const AddResidual& op) {
 }
 
 void RefBackend::execute(const AddExperts& op) {
-  const AddExpertsArgs args{at(op.x), at(op.routed), at(op.shared), at(op.shared_gate), rows_, width(op.x), at(op.out)};
+  const AddExpertsArgs args{at(op.x), at(op.routed), at(op.shared), at(op.shared_gate),
+                            rows_,    width(op.x),   at(op.out)};
   share_out(rows_, 16, ref::add_experts, args);
 }
 
@@ -326,7 +348,8 @@ void RefBackend::execute(const Sample& op) {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_ref_backend(const Plan& plan, const Weights& weights, int threads, GdnForm gdn_form) {
+std::unique_ptr<Backend> make_ref_backend(const Plan& plan, const Weights& weights, int threads,
+                                          GdnForm gdn_form) {
   return std::make_unique<RefBackend>(plan, weights, threads, gdn_form);
 }
 

@@ -1,5 +1,6 @@
-// The reference backend: walks the plan with the reference kernels, sharing each op's items out over threads. Slow and
-// plain on purpose; its results are what every other backend is compared with. Its bits don't depend on the threads.
+// The reference backend: walks the plan with the reference kernels, sharing each op's items out over threads.
+// Slow and plain on purpose; its results are what every other backend is compared with. Its bits don't depend
+// on the threads.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,8 @@
 namespace lirio::ref {
 
 void add_residual(const AddResidualArgs& args, int64_t begin, int64_t end) {
-  for (int64_t i = begin * args.width; i < end * args.width; ++i) args.out[i] = args.x[i] + args.y[i];
+  for (int64_t i = begin * args.width; i < end * args.width; ++i)
+    args.out[i] = args.x[i] + args.y[i];
 }
 
 }  // namespace lirio::ref

@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kScale = 1.0 / 16;  // 256^-1/2
 
-void attend_row(const AttendArgs& args, const KvSequence& sequence, int64_t row, int64_t positions, int64_t head,
-                std::vector<double>& scores) {
+void attend_row(const AttendArgs& args, const KvSequence& sequence, int64_t row, int64_t positions,
+                int64_t head, std::vector<double>& scores) {
   const int64_t kv_head = head / (args.heads / args.kv_heads);
   const int64_t head_offset = kv_head * kKvPageTokens * kHeadDim;
   const int64_t values_offset = args.kv_heads * kKvPageTokens * kHeadDim;
@@ -27,7 +27,8 @@ void attend_row(const AttendArgs& args, const KvSequence& sequence, int64_t row,
   double q[kHeadDim];
   std::copy_n(args.q + (row * args.heads + head) * kHeadDim, kHeadDim, q);
   scores.resize(static_cast<size_t>(positions));
-  for (int64_t p = 0; p < positions; ++p) scores[static_cast<size_t>(p)] = dot(q, entry(p), kHeadDim) * kScale;
+  for (int64_t p = 0; p < positions; ++p)
+    scores[static_cast<size_t>(p)] = dot(q, entry(p), kHeadDim) * kScale;
   const double highest = *std::max_element(scores.begin(), scores.end());
 
   double total = 0;
@@ -36,10 +37,12 @@ void attend_row(const AttendArgs& args, const KvSequence& sequence, int64_t row,
     const double weight = std::exp(scores[static_cast<size_t>(p)] - highest);
     const float* v = entry(p) + values_offset;
     total += weight;
-    for (int i = 0; i < kHeadDim; ++i) sums[i] += weight * v[i];
+    for (int i = 0; i < kHeadDim; ++i)
+      sums[i] += weight * v[i];
   }
   float* out = args.out + (row * args.heads + head) * kHeadDim;
-  for (int i = 0; i < kHeadDim; ++i) out[i] = static_cast<float>(sums[i] / total);
+  for (int i = 0; i < kHeadDim; ++i)
+    out[i] = static_cast<float>(sums[i] / total);
 }
 
 }  // namespace

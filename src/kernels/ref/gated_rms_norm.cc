@@ -14,7 +14,8 @@ void gated_rms_norm(const GatedRmsNormArgs& args, int64_t begin, int64_t end) {
     const float* z = args.z + head * kGdnHeadDim;
     float* out = args.out + head * kGdnHeadDim;
     const double factor = inverse_rms(x, kGdnHeadDim, args.epsilon);
-    for (int i = 0; i < kGdnHeadDim; ++i) out[i] = static_cast<float>(x[i] * factor * args.weight[i] * silu(z[i]));
+    for (int i = 0; i < kGdnHeadDim; ++i)
+      out[i] = static_cast<float>(x[i] * factor * args.weight[i] * silu(z[i]));
   }
 }
 

@@ -1,8 +1,8 @@
 // What    the gated delta rule (Yang, Kautz, Hatamizadeh, 2024) per value head, state S [128 (k), 128 (v)]:
 //           S = e^g S;  v' = beta (v - k S);  S = S + k (x) v';  o = q S
-//         with k / sqrt(|k|^2 + 1e-6), q / sqrt(|q|^2 + 1e-6) / sqrt(128); value head h uses key head h / (Hv / Hk).
-//         State: S at the last multiple of 64 tokens, and a log of (k, v', gamma) since; gamma is the sum of g.
-//         Plain form: S is rebuilt from the log when a step starts, then updated with every token.
+//         with k / sqrt(|k|^2 + 1e-6), q / sqrt(|q|^2 + 1e-6) / sqrt(128); value head h uses key head h / (Hv
+//         / Hk). State: S at the last multiple of 64 tokens, and a log of (k, v', gamma) since; gamma is the
+//         sum of g. Plain form: S is rebuilt from the log when a step starts, then updated with every token.
 //         Log form (docs/decisions.md, D11): S stays as it is inside a chunk,
 //           v'_t = beta_t (v_t - e^gamma_t (k_t S) - sum_{j<t} e^(gamma_t - gamma_j) (k_t . k_j) v'_j)
 //           o_t  = e^gamma_t (q_t S) + sum_{j<=t} e^(gamma_t - gamma_j) (q_t . k_j) v'_j
@@ -27,9 +27,11 @@ constexpr double kNormEpsilon = 1e-6;
 /// out = a row of `width` scaled to unit length.
 void normalize(const float* x, double scale, double* out) {
   double sum = 0;
-  for (int i = 0; i < kDim; ++i) sum += double{x[i]} * x[i];
+  for (int i = 0; i < kDim; ++i)
+    sum += double{x[i]} * x[i];
   const double factor = scale / std::sqrt(sum + kNormEpsilon);
-  for (int i = 0; i < kDim; ++i) out[i] = x[i] * factor;
+  for (int i = 0; i < kDim; ++i)
+    out[i] = x[i] * factor;
 }
 
 /// out = x S, for S stored as T.
@@ -37,7 +39,8 @@ template <typename T>
 void vector_matrix(const double* x, const T* matrix, double* out) {
   std::fill_n(out, kDim, 0.0);
   for (int i = 0; i < kDim; ++i) {
-    for (int j = 0; j < kDim; ++j) out[j] += x[i] * static_cast<double>(matrix[i * kDim + j]);
+    for (int j = 0; j < kDim; ++j)
+      out[j] += x[i] * static_cast<double>(matrix[i * kDim + j]);
   }
 }
 
@@ -64,18 +67,23 @@ class LogForm {
     const double decay = std::exp(head.gamma[t]);
     vector_matrix(token.k, head.matrix, from_matrix);
     double sum[kDim];
-    for (int i = 0; i < kDim; ++i) sum[i] = token.v[i] - decay * from_matrix[i];
+    for (int i = 0; i < kDim; ++i)
+      sum[i] = token.v[i] - decay * from_matrix[i];
     for (int j = 0; j < t; ++j) {
       const double weight = std::exp(head.gamma[t] - head.gamma[j]) * dot(token.k, keys[j], kDim);
-      for (int i = 0; i < kDim; ++i) sum[i] -= weight * head.v[j][i];
+      for (int i = 0; i < kDim; ++i)
+        sum[i] -= weight * head.v[j][i];
     }
-    for (int i = 0; i < kDim; ++i) head.v[t][i] = static_cast<float>(token.beta * sum[i]);
+    for (int i = 0; i < kDim; ++i)
+      head.v[t][i] = static_cast<float>(token.beta * sum[i]);
 
     vector_matrix(token.q, head.matrix, out);
-    for (int i = 0; i < kDim; ++i) out[i] *= decay;
+    for (int i = 0; i < kDim; ++i)
+      out[i] *= decay;
     for (int j = 0; j <= t; ++j) {
       const double weight = std::exp(head.gamma[t] - head.gamma[j]) * dot(token.q, keys[j], kDim);
-      for (int i = 0; i < kDim; ++i) out[i] += weight * head.v[j][i];
+      for (int i = 0; i < kDim; ++i)
+        out[i] += weight * head.v[j][i];
     }
   }
 
@@ -84,10 +92,12 @@ class LogForm {
     const double decay = std::exp(head.gamma[kLast]);
     for (int i = 0; i < kDim; ++i) {
       double sum[kDim];
-      for (int c = 0; c < kDim; ++c) sum[c] = decay * head.matrix[i * kDim + c];
+      for (int c = 0; c < kDim; ++c)
+        sum[c] = decay * head.matrix[i * kDim + c];
       for (int j = 0; j < kGdnChunk; ++j) {
         const double weight = std::exp(head.gamma[kLast] - head.gamma[j]) * keys[j][i];
-        for (int c = 0; c < kDim; ++c) sum[c] += weight * head.v[j][c];
+        for (int c = 0; c < kDim; ++c)
+          sum[c] += weight * head.v[j][c];
       }
       std::transform(sum, sum + kDim, head.matrix + i * kDim, [](double s) { return static_cast<float>(s); });
     }
@@ -110,25 +120,29 @@ class PlainForm {
     decay(head, t);
     double predicted[kDim];
     vector_matrix(token.k, head.running, predicted);
-    for (int i = 0; i < kDim; ++i) head.v[t][i] = static_cast<float>(token.beta * (token.v[i] - predicted[i]));
+    for (int i = 0; i < kDim; ++i)
+      head.v[t][i] = static_cast<float>(token.beta * (token.v[i] - predicted[i]));
     update(head, t, token.k);
     vector_matrix(token.q, head.running, out);
   }
 
   static void fold(Head& head, const float (*)[kDim]) {
-    std::transform(head.running, head.running + kDim * kDim, head.matrix, [](double s) { return static_cast<float>(s); });
+    std::transform(head.running, head.running + kDim * kDim, head.matrix,
+                   [](double s) { return static_cast<float>(s); });
     std::copy_n(head.matrix, kDim * kDim, head.running);
   }
 
  private:
   static void decay(Head& head, int t) {
     const double factor = std::exp(head.gamma[t] - (t == 0 ? 0.0 : head.gamma[t - 1]));
-    for (double& s : head.running) s *= factor;
+    for (double& s : head.running)
+      s *= factor;
   }
 
   static void update(Head& head, int t, const double* k) {
     for (int i = 0; i < kDim; ++i) {
-      for (int j = 0; j < kDim; ++j) head.running[i * kDim + j] += k[i] * head.v[t][j];
+      for (int j = 0; j < kDim; ++j)
+        head.running[i * kDim + j] += k[i] * head.v[t][j];
     }
   }
 };
@@ -164,7 +178,8 @@ class KeyHeadWalk {
     const float* matrix = sequence.matrices.at(chunk);
     const GdnLog* log = sequence.logs.at(chunk);
     CHECK((matrix != nullptr || chunk == 0) && (log != nullptr || tokens == 0));
-    for (int t = 0; t < tokens; ++t) std::copy_n(log->k + (t * args_.key_heads + key_head_) * kDim, kDim, keys_[t]);
+    for (int t = 0; t < tokens; ++t)
+      std::copy_n(log->k + (t * args_.key_heads + key_head_) * kDim, kDim, keys_[t]);
     for (int64_t g = 0; g < group_; ++g) {
       Head& h = head(g);
       if (matrix != nullptr) {
@@ -186,15 +201,18 @@ class KeyHeadWalk {
     double q[kDim], k[kDim];
     normalize(qkv + key_head_ * kDim, 1.0 / std::sqrt(double{kDim}), q);
     normalize(qkv + (args_.key_heads + key_head_) * kDim, 1.0, k);
-    for (int i = 0; i < kDim; ++i) k[i] = keys_[t][i] = static_cast<float>(k[i]);
+    for (int i = 0; i < kDim; ++i)
+      k[i] = keys_[t][i] = static_cast<float>(k[i]);
 
     for (int64_t g = 0; g < group_; ++g) {
       const int64_t index = row * args_.value_heads + value_head(g);
       Head& h = head(g);
       h.gamma[t] = (t == 0 ? 0.0 : h.gamma[t - 1]) + args_.decay[index];
       double out[kDim];
-      Form::token(h, keys_, t, {q, k, qkv + (2 * args_.key_heads + value_head(g)) * kDim, args_.beta[index]}, out);
-      std::transform(out, out + kDim, args_.out + index * kDim, [](double o) { return static_cast<float>(o); });
+      Form::token(h, keys_, t, {q, k, qkv + (2 * args_.key_heads + value_head(g)) * kDim, args_.beta[index]},
+                  out);
+      std::transform(out, out + kDim, args_.out + index * kDim,
+                     [](double o) { return static_cast<float>(o); });
     }
     if (const GdnLog* log = sequence.logs.at(chunk)) store(*log, t);
   }
@@ -226,13 +244,16 @@ template <typename Form>
 void run(const GdnRecurrenceArgs& args, int64_t begin, int64_t end) {
   for (int64_t key_head = begin; key_head < end; ++key_head) {
     KeyHeadWalk<Form> walk(args, key_head);
-    for (const GdnSequence& sequence : args.sequences) walk.run(sequence);
+    for (const GdnSequence& sequence : args.sequences)
+      walk.run(sequence);
   }
 }
 
 }  // namespace
 
-void gdn_recurrence_log(const GdnRecurrenceArgs& args, int64_t begin, int64_t end) { run<LogForm>(args, begin, end); }
+void gdn_recurrence_log(const GdnRecurrenceArgs& args, int64_t begin, int64_t end) {
+  run<LogForm>(args, begin, end);
+}
 
 void gdn_recurrence_plain(const GdnRecurrenceArgs& args, int64_t begin, int64_t end) {
   run<PlainForm>(args, begin, end);

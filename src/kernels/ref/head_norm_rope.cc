@@ -1,7 +1,7 @@
 // What    per head of 256: RMS norm times weight, then rotary embedding of dims 0..63, pairing i with i + 32:
 //         a' = a cos - b sin, b' = b cos + a sin, angle = position * theta^(-2 i / 64).
-//         Of a row's (time, height, width) position, pair i uses height where i % 3 == 1, width where i % 3 == 2 and
-//         i < 30, else time (interleaved multimodal RoPE); text has all three equal.
+//         Of a row's (time, height, width) position, pair i uses height where i % 3 == 1, width where i % 3
+//         == 2 and i < 30, else time (interleaved multimodal RoPE); text has all three equal.
 // Layout  x [rows, heads, head_stride], the head first in its stride; out [rows, heads, 256]
 // Map     one row an item
 // Round   once, to fp32; angles in float64
@@ -40,7 +40,8 @@ void head_norm_rope(const HeadNormRopeArgs& args, int64_t begin, int64_t end) {
         out[i] = static_cast<float>(a * cosine[i] - b * sine[i]);
         out[i + kPairs] = static_cast<float>(b * cosine[i] + a * sine[i]);
       }
-      for (int i = kRotaryDim; i < kHeadDim; ++i) out[i] = static_cast<float>(normed(i));
+      for (int i = kRotaryDim; i < kHeadDim; ++i)
+        out[i] = static_cast<float>(normed(i));
     }
   }
 }

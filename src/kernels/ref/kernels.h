@@ -1,7 +1,7 @@
-// The reference kernels: the meaning of every op, in plain scalar C++ with float64 accumulation. Each computes items
-// [begin, end) of its own unit of work (the comment says which), so that a backend can share it out; items are
-// independent, and the result of a row doesn't depend on the other rows. Results are rounded to fp32 once, when stored.
-// Thread-safe.
+// The reference kernels: the meaning of every op, in plain scalar C++ with float64 accumulation. Each
+// computes items [begin, end) of its own unit of work (the comment says which), so that a backend can share
+// it out; items are independent, and the result of a row doesn't depend on the other rows. Results are
+// rounded to fp32 once, when stored. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ void add_experts(const AddExpertsArgs& args, int64_t begin, int64_t end);       
 void logits_head(const LogitsHeadArgs& args, int64_t begin, int64_t end);         // items: vocabulary rows
 void sample(const SampleArgs& args, int64_t begin, int64_t end);                  // items: logit rows
 
-/// The gated delta rule from the matrix at the chunk's start and the log since (decision D11). Items: key heads.
+/// The gated delta rule from the matrix at the chunk's start and the log since (decision D11). Items: key
+/// heads.
 void gdn_recurrence_log(const GdnRecurrenceArgs& args, int64_t begin, int64_t end);
 /// The same by the plain recurrence, the matrix updated with every token: what gdn_recurrence_log must equal.
 void gdn_recurrence_plain(const GdnRecurrenceArgs& args, int64_t begin, int64_t end);

@@ -17,7 +17,8 @@ void logits_head(const LogitsHeadArgs& args, int64_t begin, int64_t end) {
     dequantize_row(args.lm_head, 0, id, w.data());
     for (size_t i = 0; i < args.logit_rows.size(); ++i) {
       const float* x = args.x + args.logit_rows[i] * width;
-      args.out[static_cast<int64_t>(i) * args.lm_head.rows + id] = static_cast<float>(dot(w.data(), x, width));
+      args.out[static_cast<int64_t>(i) * args.lm_head.rows + id] =
+          static_cast<float>(dot(w.data(), x, width));
     }
   }
 }

@@ -9,11 +9,13 @@ void dequantize_row(const AffineMatrix& weight, int64_t matrix, int64_t row, dou
     const double scale = load_scale(weight.scales, weight.scale_type, index * weight.groups() + group);
     const double bias = load_scale(weight.biases, weight.scale_type, index * weight.groups() + group);
     if (weight.bits == 8) {
-      for (int i = 0; i < kQuantGroup; ++i) out[i] = scale * static_cast<double>(*codes++) + bias;
+      for (int i = 0; i < kQuantGroup; ++i)
+        out[i] = scale * static_cast<double>(*codes++) + bias;
       continue;
     }
     double values[16];
-    for (int code = 0; code < 16; ++code) values[code] = scale * code + bias;
+    for (int code = 0; code < 16; ++code)
+      values[code] = scale * code + bias;
     for (int i = 0; i < kQuantGroup; i += 2, ++codes) {
       const auto pair = static_cast<uint8_t>(*codes);
       out[i] = values[pair & 15];

@@ -13,7 +13,8 @@ void rms_norm(const RmsNormArgs& args, int64_t begin, int64_t end) {
     const float* x = args.x + row * args.width;
     float* out = args.out + row * args.width;
     const double factor = inverse_rms(x, args.width, args.epsilon);
-    for (int64_t i = 0; i < args.width; ++i) out[i] = static_cast<float>(x[i] * factor * args.weight[i]);
+    for (int64_t i = 0; i < args.width; ++i)
+      out[i] = static_cast<float>(x[i] * factor * args.weight[i]);
   }
 }
 

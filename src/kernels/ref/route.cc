@@ -1,4 +1,5 @@
-// What    the 8 largest router logits, falling, ties to the lowest expert; weights = softmax over those 8, which equals
+// What    the 8 largest router logits, falling, ties to the lowest expert; weights = softmax over those 8,
+// which equals
 //         softmax over all experts, top 8, renormalised
 // Layout  router_logits [rows, experts]; experts, weights [rows, 8]
 // Map     one row an item
@@ -20,10 +21,10 @@ void route(const RouteArgs& args, int64_t begin, int64_t end) {
     const auto rank = [&](int32_t e) {
       return std::isnan(logits[e]) ? -std::numeric_limits<float>::infinity() : logits[e];
     };
-    for (size_t e = 0; e < order.size(); ++e) order[e] = static_cast<int32_t>(e);
-    std::partial_sort(order.begin(), order.begin() + kTopK, order.end(), [&](int32_t a, int32_t b) {
-      return rank(a) != rank(b) ? rank(a) > rank(b) : a < b;
-    });
+    for (size_t e = 0; e < order.size(); ++e)
+      order[e] = static_cast<int32_t>(e);
+    std::partial_sort(order.begin(), order.begin() + kTopK, order.end(),
+                      [&](int32_t a, int32_t b) { return rank(a) != rank(b) ? rank(a) > rank(b) : a < b; });
     double total = 0;
     double weights[kTopK];
     for (int slot = 0; slot < kTopK; ++slot) {
