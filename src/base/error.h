@@ -17,8 +17,8 @@ class Error : public std::runtime_error {
  public:
   /// `what` names the thing (file, tensor, field, expected, found); `hint` says what to do. Both are one
   /// line.
-  Error(std::string what, std::string hint, ExitCode exit_code = ExitCode::kFailure)
-      : std::runtime_error(std::move(what)), hint_(std::move(hint)), exit_code_(exit_code) {}
+  Error(const std::string& what, std::string hint, ExitCode exit_code = ExitCode::kFailure)
+      : std::runtime_error(what), hint_(std::move(hint)), exit_code_(exit_code) {}
 
   const std::string& hint() const { return hint_; }
   ExitCode exit_code() const { return exit_code_; }

@@ -9,7 +9,7 @@ namespace {
 
 [[noreturn]] void wrong_type(const std::string& source, std::string_view key, const char* expected,
                              Element found) {
-  static constexpr const char* kNames[] = {"an array", "an object", "an integer", "an integer",
+  static constexpr const char* kNames[] = {"an array", "an object", "an integer", "an integer too large",
                                            "a number", "a string",  "a boolean",  "null"};
   const std::string_view tags = "[{lud\"tn";
   const std::size_t index = tags.find(static_cast<char>(found.type()));

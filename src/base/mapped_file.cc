@@ -22,13 +22,17 @@ namespace {
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: a named pipe without a writer would block here for ever.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) fail(path, "open", errno);
   struct stat status {};
-  const int stat_error = ::fstat(fd, &status) != 0 ? errno : (S_ISREG(status.st_mode) ? 0 : EISDIR);
-  if (stat_error != 0) {
+  const int stat_error = ::fstat(fd, &status) != 0 ? errno : 0;
+  if (stat_error != 0 || !S_ISREG(status.st_mode)) {
     ::close(fd);
-    fail(path, "read as a file", stat_error);
+    if (stat_error != 0) fail(path, "read as a file", stat_error);
+    throw Error(fmt::format("{}: is {}, expected a file", path.string(),
+                            S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device"),
+                "Check the path.");
   }
   size_ = static_cast<std::size_t>(status.st_size);
   void* address = size_ == 0 ? nullptr : ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd, 0);

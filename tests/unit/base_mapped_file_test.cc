@@ -2,6 +2,7 @@
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -72,7 +73,14 @@ TEST(MappedFile, NamesAMissingFile) {
 
 TEST(MappedFile, NamesAFolder) {
   const TemporaryDirectory directory;
-  expect_error(directory.path(), "Is a directory");
+  expect_error(directory.path(), "is a folder, expected a file");
+}
+
+TEST(MappedFile, RefusesAPipeWithoutWaitingForAWriter) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path pipe = directory.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expect_error(pipe, "is a pipe or a device, expected a file");
 }
 
 TEST(MappedFile, NamesAPathThatRunsThroughAFile) {
