@@ -1,5 +1,5 @@
-// The commands of the executable, one .cc each. Each adds its flags to a subcommand and runs when it was chosen; what goes
-// wrong is thrown as Error, which main() prints.
+// The commands of the executable, one .cc each. Each adds its flags to a subcommand and runs when it was
+// chosen; what goes wrong is thrown as Error, which main() prints.
 #pragma once
 
 #include <CLI/CLI.hpp>

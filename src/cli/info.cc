@@ -9,6 +9,7 @@
 #include "base/machine.h"
 #include "cli/commands.h"
 #include "cli/model_path.h"
+#include "cli/options.h"
 #include "cli/terminal.h"
 #include "engine/loaded_model.h"
 
@@ -22,11 +23,12 @@ void print_model(const LoadedModel& model) {
   fmt::print("  {} layers: {} Gated DeltaNet, {} full attention; hidden size {}\n", config.num_hidden_layers,
              config.count_layers(LayerType::kLinearAttention), config.count_layers(LayerType::kFullAttention),
              config.hidden_size);
-  fmt::print("  {} experts a layer, {} a token, of width {}; a shared one of width {}\n", config.num_experts, kTopK,
-             config.moe_intermediate_size, config.shared_expert_intermediate_size);
+  fmt::print("  {} experts a layer, {} a token, of width {}; a shared one of width {}\n", config.num_experts,
+             kTopK, config.moe_intermediate_size, config.shared_expert_intermediate_size);
   fmt::print("  vocabulary {} of {} rows used; context {} tokens\n", model.tokenizer().vocabulary_end(),
              config.vocab_size, config.max_position_embeddings);
-  fmt::print("  sampling: temperature {}, top-k {}, top-p {}\n\n", config.temperature, config.top_k, config.top_p);
+  fmt::print("  sampling: temperature {}, top-k {}, top-p {}\n\n", config.temperature, config.top_k,
+             config.top_p);
 
   fmt::print("Files\n");
   for (const Checkpoint::File& file : checkpoint.files()) {
@@ -35,7 +37,8 @@ void print_model(const LoadedModel& model) {
   fmt::print("  {} tensors, {}\n", checkpoint.tensor_count(), format_bytes(checkpoint.bytes()));
   const Checkpoint::Skipped& skipped = checkpoint.skipped();
   if (skipped.vision_tensors > 0) {
-    fmt::print("  not used: vision tower, {} tensors, {}\n", skipped.vision_tensors, format_bytes(skipped.vision_bytes));
+    fmt::print("  not used: vision tower, {} tensors, {}\n", skipped.vision_tensors,
+               format_bytes(skipped.vision_bytes));
   }
   if (skipped.mtp_tensors > 0) {
     fmt::print("  not used: multi-token prediction head, {} tensors, {}\n", skipped.mtp_tensors,
@@ -58,25 +61,33 @@ void print_needs(const LoadedModel& model) {
   fmt::print("  {} of weights, mapped from the files\n", format_bytes(weights));
   fmt::print("  {} for a conversation of {} tokens, {} of workspace\n", format_bytes(state), context,
              format_bytes(workspace));
-  fmt::print("  each generated token reads {} of weights\n", format_bytes(bytes_per_token(model.plan(), model.weights())));
+  fmt::print("  each generated token reads {} of weights\n",
+             format_bytes(bytes_per_token(model.plan(), model.weights())));
 
   fmt::print("\nThis machine\n");
-  fmt::print("  {}{} of {} CPUs to be used\n", cpus.name.empty() ? "" : cpus.name + ": ", cpus.usable, cpus.affinity);
-  fmt::print("  {} of memory, {} available\n", format_bytes(memory.total_bytes), format_bytes(memory.available_bytes));
+  fmt::print("  {}{} of {} CPUs to be used\n", cpus.name.empty() ? "" : cpus.name + ": ", cpus.usable,
+             cpus.affinity);
+  fmt::print("  {} of memory, {} available\n", format_bytes(memory.total_bytes),
+             format_bytes(memory.available_bytes));
   const int64_t needed = weights + state + workspace;
-  fmt::print("  {}\n", needed <= memory.available_bytes
-                           ? "The model fits."
-                           : fmt::format("The model needs {}, {} more than is available: it would be read from disk "
-                                         "again and again.",
-                                         format_bytes(needed), format_bytes(needed - memory.available_bytes)));
+  fmt::print("  {}\n",
+             needed <= memory.available_bytes
+                 ? "The model fits."
+                 : fmt::format("The model needs {}, {} more than is available: it would be read from disk "
+                               "again and again.",
+                               format_bytes(needed), format_bytes(needed - memory.available_bytes)));
 }
 
 }  // namespace
 
 void add_info_command(CLI::App& app) {
   auto model = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("info", "Say what a model folder holds, what it needs and what this machine has");
-  command->add_option("MODEL", *model, "Model folder (default: the pocket model)");
+  CLI::App* command =
+      app.add_subcommand("info", "Say what a model folder holds, what it needs and what this machine has");
+  add_model_option(*command, *model, true);
+  command->footer(
+      "Example:\n"
+      "  lirio info DIR    whether the model in DIR is complete, and whether it fits this machine");
   command->callback([model] {
     const LoadedModel loaded(model_directory(*model));
     print_model(loaded);

@@ -10,7 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Built: build/PRESET/lirio, the model in models/pocket of the source folder. Installed: bin/lirio and share/lirio.
+/// Built: build/PRESET/lirio, the model in models/pocket of the source folder. Installed: bin/lirio and
+/// share/lirio.
 std::optional<fs::path> find_pocket_model() {
   std::error_code ignored;
   const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
@@ -33,7 +34,8 @@ fs::path model_directory(const std::string& given) {
                 "Name a model folder with --model DIR.", ExitCode::kUsage);
   }
   std::fputs(
-      "Using the pocket model, a tiny test model. For the real one, download mlx-community/Qwen3.6-35B-A3B-4bit from "
+      "Using the pocket model, a tiny test model. For the real one, download "
+      "mlx-community/Qwen3.6-35B-A3B-4bit from "
       "Hugging Face (19.5 GB) and name its folder with --model.\n",
       stderr);
   return *pocket;

@@ -6,8 +6,9 @@
 
 namespace lirio::cli {
 
-/// `given` as a path when not empty; else the pocket model, with a note on standard error that says what it is and how
-/// to get the real one. Throws Error when the pocket model isn't where the executable was built or installed.
+/// `given` as a path when not empty; else the pocket model, with a note on standard error that says what it
+/// is and how to get the real one. Throws Error when the pocket model isn't where the executable was built or
+/// installed.
 std::filesystem::path model_directory(const std::string& given);
 
 }  // namespace lirio::cli

@@ -1,10 +1,11 @@
 // lirio run: one prompt, one answer, streamed.
 #include <fmt/core.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -16,6 +17,7 @@
 #include "base/machine.h"
 #include "cli/commands.h"
 #include "cli/model_path.h"
+#include "cli/options.h"
 #include "cli/terminal.h"
 #include "engine/generator.h"
 #include "engine/loaded_model.h"
@@ -26,7 +28,8 @@ namespace lirio::cli {
 namespace {
 
 struct RunOptions {
-  std::string prompt, model, system;
+  std::optional<std::string> prompt;
+  std::string model, system;
   bool no_think = false, json = false;
   std::optional<int64_t> max_tokens;
   std::optional<uint64_t> seed;
@@ -35,25 +38,30 @@ struct RunOptions {
 };
 
 std::string read_prompt(const RunOptions& options) {
-  if (!options.prompt.empty() && options.prompt != "-") return options.prompt;
-  if (stdin_is_terminal()) {
+  if (!options.prompt && stdin_is_terminal()) {
     throw Error("no prompt", "Write it after 'lirio run', in quotes, or pipe it in.", ExitCode::kUsage);
   }
-  std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  const bool piped = !options.prompt || *options.prompt == "-";
+  const std::string text =
+      piped ? std::string{std::istreambuf_iterator<char>(std::cin), {}} : *options.prompt;
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
-    throw Error("the prompt from standard input is empty", "Pipe in some text.", ExitCode::kUsage);
+    throw Error(piped ? "the prompt from standard input is empty" : "the prompt is empty",
+                "Write what to ask after 'lirio run', in quotes, or pipe it in.", ExitCode::kUsage);
   }
   return text;
 }
 
-/// Splits the tokens of an answer into what the model thought and what it said, and streams what a person wants to see:
-/// the answer; on a terminal the thoughts before it, dimmed.
+/// Splits the tokens of an answer into what the model thought and what it said, and streams what a person
+/// wants to see: the answer; on a terminal the thoughts before it, dimmed.
 class Answer {
  public:
   Answer(const Tokenizer& tokenizer, bool thinking, bool stream)
-      : think_end_(tokenizer.added_token("</think>")), text_(tokenizer), thinking_(thinking), stream_(stream) {
-    show_thoughts_ = stream && stdout_is_terminal();
-    if (thinking_ && show_thoughts_) std::fputs("\033[2m", stdout);
+      : think_end_(tokenizer.added_token("</think>")),
+        text_(tokenizer),
+        thinking_(thinking),
+        stream_(stream) {
+    show_thoughts_ = stream && thinking && stdout_is_terminal();
+    if (show_thoughts_) dimmed_.begin();
   }
 
   void push(TokenId token) {
@@ -61,6 +69,7 @@ class Answer {
     if (thinking_ && token == think_end_) {
       text_.flush(piece);
       emit(piece);
+      thinking_ = false;
       end_thoughts();
       return;
     }
@@ -73,10 +82,11 @@ class Answer {
     text_.flush(piece);
     emit(piece);
     if (thinking_) end_thoughts();
-    if (stream_) std::fputs("\n", stdout);
-    std::fflush(stdout);
+    if (stream_ && !content_.empty() && content_.back() != '\n') write_output("\n");
   }
 
+  /// Whether the answer has not begun.
+  bool thinking() const { return thinking_; }
   const std::string& reasoning() const { return reasoning_; }
   const std::string& content() const { return content_; }
 
@@ -84,24 +94,27 @@ class Answer {
   void emit(std::string_view piece) {
     if (thinking_) {
       reasoning_ += piece;
-      if (show_thoughts_) std::fwrite(piece.data(), 1, piece.size(), stdout);
+      if (show_thoughts_) write_output(piece);
     } else {
       // The blank line between thoughts and answer belongs to neither.
       if (content_.empty()) piece.remove_prefix(std::min(piece.find_first_not_of(" \t\r\n"), piece.size()));
       content_ += piece;
-      if (stream_) std::fwrite(piece.data(), 1, piece.size(), stdout);
+      if (stream_) write_output(piece);
     }
-    if (stream_) std::fflush(stdout);
   }
 
   void end_thoughts() {
-    thinking_ = false;
-    while (!reasoning_.empty() && reasoning_.back() == '\n') reasoning_.pop_back();
-    if (show_thoughts_) std::fputs("\033[0m\n", stdout);
+    const bool ends_line = reasoning_.ends_with('\n');
+    while (!reasoning_.empty() && reasoning_.back() == '\n')
+      reasoning_.pop_back();
+    if (!show_thoughts_) return;
+    dimmed_.end();
+    write_output(reasoning_.empty() ? "" : ends_line ? "\n" : "\n\n");
   }
 
   std::optional<TokenId> think_end_;
   Detokenizer text_;
+  DimmedOutput dimmed_;
   bool thinking_, stream_, show_thoughts_ = false;
   std::string reasoning_, content_;
 };
@@ -111,13 +124,15 @@ GenerateRequest make_request(const RunOptions& options, const LoadedModel& model
   if (!options.system.empty()) messages.push_back({Role::kSystem, options.system});
   messages.push_back({Role::kUser, prompt});
   GenerateRequest request;
-  request.prompt = encode_prompt(model.tokenizer(), render_chat(messages, {.enable_thinking = !options.no_think}));
+  request.prompt =
+      encode_prompt(model.tokenizer(), render_chat(messages, {.enable_thinking = !options.no_think}));
   request.stop_ids = model.config().eos_token_ids;
   request.max_tokens = options.max_tokens.value_or(model.config().max_position_embeddings);
-  request.sampling = {.temperature = static_cast<float>(options.temperature.value_or(model.config().temperature)),
-                      .top_k = static_cast<int32_t>(options.top_k.value_or(model.config().top_k)),
-                      .top_p = static_cast<float>(options.top_p.value_or(model.config().top_p)),
-                      .seed = options.seed ? *options.seed : std::random_device{}()};
+  request.sampling = {
+      .temperature = static_cast<float>(options.temperature.value_or(model.config().temperature)),
+      .top_k = static_cast<int32_t>(options.top_k.value_or(model.config().top_k)),
+      .top_p = static_cast<float>(options.top_p.value_or(model.config().top_p)),
+      .seed = options.seed ? *options.seed : std::random_device{}()};
   return request;
 }
 
@@ -134,13 +149,14 @@ void print_json(const LoadedModel& model, const GenerateRequest& request, const 
       "\"seconds_to_first_token\": {:.6f}, \"tokens_per_second\": {:.3f}}}\n",
       result.finish == FinishReason::kStop ? "stop" : "length", request.prompt.size(), result.tokens.size(),
       request.sampling.seed, result.seconds_to_first_token, result.tokens_per_second());
-  std::fwrite(out.data(), 1, out.size(), stdout);
+  write_output(out);
 }
 
 void run(const RunOptions& options) {
   const std::string prompt = read_prompt(options);
   const LoadedModel model(model_directory(options.model));
-  const std::unique_ptr<Backend> backend = make_ref_backend(model.plan(), model.weights(), cpu_budget().usable);
+  const std::unique_ptr<Backend> backend =
+      make_ref_backend(model.plan(), model.weights(), cpu_budget().usable);
   // Half of what is free now, so that a long prompt ends in a message and not in swapping.
   Generator generator(*backend, memory_budget().available_bytes / 2);
   const GenerateRequest request = make_request(options, model, prompt);
@@ -160,10 +176,11 @@ void run(const RunOptions& options) {
     print_json(model, request, result, answer);
     return;
   }
-  std::fputs(fmt::format("{} prompt tokens, {} generated, {:.1f} tok/s, first token after {:.2f} s{}\n",
+  const bool cut = result.finish == FinishReason::kLength;
+  std::fputs(fmt::format("{} prompt tokens, {} generated, {:.1f} tok/s, first token after {:.2f} s{}{}\n",
                          request.prompt.size(), result.tokens.size(), result.tokens_per_second(),
-                         result.seconds_to_first_token,
-                         result.finish == FinishReason::kLength ? "; stopped by the token limit" : "")
+                         result.seconds_to_first_token, cut ? "; stopped by the token limit" : "",
+                         cut && answer.thinking() ? " before the answer began" : "")
                  .c_str(),
              stderr);
 }
@@ -173,26 +190,40 @@ void run(const RunOptions& options) {
 void add_run_command(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Answer one prompt, streaming the text");
-  command->add_option("PROMPT", options->prompt, "What to ask; without it, standard input is read to its end");
-  command->add_option("--model", options->model, "Model folder (default: the pocket model)")->type_name("DIR");
+  CLI::callback_t read_argument = [options](const CLI::results_t& texts) {
+    options->prompt = texts.back();
+    return true;
+  };
+  command
+      ->add_option("PROMPT", read_argument,
+                   "What to ask; without it, or as -, standard input is read to its end")
+      ->type_name("");
+  add_model_option(*command, options->model, false);
   command->add_option("--system", options->system, "System message")->type_name("TEXT");
   command->add_flag("--no-think", options->no_think, "Answer at once, without thinking first");
-  command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate (default: what the context holds)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
+  constexpr int64_t kMost = int64_t{1} << 30;
+  add_number<int64_t>(*command, "--max-tokens", options->max_tokens, 1, kMost,
+                      "Most tokens to generate, thoughts included (default: what the context holds)")
       ->type_name("N");
-  command->add_option("--seed", options->seed, "Seed of the draw: the same seed gives the same text (default: random)")
+  add_number<uint64_t>(*command, "--seed", options->seed, 0, std::numeric_limits<uint64_t>::max(),
+                       "Seed of the draw: the same seed gives the same text (default: random)")
       ->type_name("N");
-  command->add_option("--temperature", options->temperature, "0 always takes the likeliest token (default: the model's)")
-      ->check(CLI::Range(0.0, 100.0))
+  add_number<double>(*command, "--temperature", options->temperature, 0, 100,
+                     "0 always takes the likeliest token; more draws more freely (default: the model's)")
       ->type_name("T");
-  command->add_option("--top-k", options->top_k, "Draw from the K likeliest tokens, 0: from all (default: the model's)")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
+  add_number<int64_t>(*command, "--top-k", options->top_k, 0, kMost,
+                      "Draw from the K likeliest tokens, 0: from all (default: the model's)")
       ->type_name("K");
-  command->add_option("--top-p", options->top_p, "Draw from the likeliest tokens that make up P (default: the model's)")
-      ->check(CLI::Range(0.0, 1.0))
+  add_number<double>(*command, "--top-p", options->top_p, 0, 1,
+                     "Draw from the likeliest tokens that make up the share P, 0 to 1 (default: the model's)")
       ->type_name("P");
   command->add_flag("--json", options->json, "Print one JSON object at the end instead of streaming text");
-  command->footer("On a terminal the model's thoughts are shown dimmed; through a pipe only the answer is written.");
+  command->footer(
+      "On a terminal the model's thoughts are shown dimmed; through a pipe only the answer is written.\n"
+      "Examples:\n"
+      "  lirio run --no-think \"Reverse the word lantern.\"\n"
+      "  git diff | lirio run --model DIR --system \"Write a commit message for this diff.\"\n"
+      "  lirio run --json --temperature 0 \"What is 47 + 85?\"");
   command->callback([options] { run(*options); });
 }
 

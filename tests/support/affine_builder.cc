@@ -29,15 +29,18 @@ Encoded encode(float value, int mantissa_bits, int min_exponent) {
 
 }  // namespace
 
-AffineBuilder::Array::Array(int64_t size, int distance) : bytes(static_cast<size_t>(size + distance)), offset(distance) {
+AffineBuilder::Array::Array(int64_t size, int distance)
+    : bytes(static_cast<size_t>(size + distance)), offset(distance) {
   CHECK(reinterpret_cast<uintptr_t>(bytes.data()) % 16 == 0);
 }
 
 AffineBuilder::AffineBuilder(const AffineShape& shape)
     : shape_(shape),
       codes_(shape.matrices * shape.rows * shape.columns * shape.bits / 8, shape.code_offset),
-      scales_(shape.matrices * shape.rows * (shape.columns / 64) * scale_bytes(shape.scale_type), shape.scale_offset),
-      biases_(shape.matrices * shape.rows * (shape.columns / 64) * scale_bytes(shape.scale_type), shape.bias_offset),
+      scales_(shape.matrices * shape.rows * (shape.columns / 64) * scale_bytes(shape.scale_type),
+              shape.scale_offset),
+      biases_(shape.matrices * shape.rows * (shape.columns / 64) * scale_bytes(shape.scale_type),
+              shape.bias_offset),
       scale_values_(static_cast<size_t>(shape.matrices * shape.rows * (shape.columns / 64))),
       bias_values_(scale_values_.size()) {
   CHECK((shape.bits == 4 || shape.bits == 8) && shape.columns % 64 == 0);
@@ -52,7 +55,8 @@ AffineBuilder AffineBuilder::random(const AffineShape& shape, Random& random) {
     std::memcpy(codes, &word, sizeof word);
   }
   const double highest_code = shape.bits == 4 ? 15 : 255;
-  const double spread = std::sqrt(12.0 / static_cast<double>(shape.columns));  // of weights of variance 1 / columns
+  const double spread =
+      std::sqrt(12.0 / static_cast<double>(shape.columns));  // of weights of variance 1 / columns
   for (int64_t i = 0; i < static_cast<int64_t>(builder.scale_values_.size()); ++i) {
     const double sign = random.integer(0, 1) == 0 ? 1 : -1;
     const double range = sign * spread * random.uniform(0.5, 1.5);
@@ -98,7 +102,8 @@ float AffineBuilder::store_scale(Array& array, int64_t index, float value) {
     std::memcpy(address, &value, sizeof value);
     return value;
   }
-  const Encoded number = shape_.scale_type == ScaleType::kBf16 ? encode(value, 7, -126) : encode(value, 10, -14);
+  const Encoded number =
+      shape_.scale_type == ScaleType::kBf16 ? encode(value, 7, -126) : encode(value, 10, -14);
   const auto bits = static_cast<uint16_t>(number.bits);
   CHECK((bits & 0x7fffu) < (shape_.scale_type == ScaleType::kBf16 ? 0x7f80u : 0x7c00u));
   std::memcpy(address, &bits, sizeof bits);
@@ -116,7 +121,8 @@ void AffineBuilder::set_bias(int64_t matrix, int64_t row, int64_t group, float v
 }
 
 void AffineBuilder::fill_row(int64_t matrix, int64_t row, int code, float scale, float bias) {
-  for (int64_t column = 0; column < shape_.columns; ++column) set_code(matrix, row, column, code);
+  for (int64_t column = 0; column < shape_.columns; ++column)
+    set_code(matrix, row, column, code);
   for (int64_t group = 0; group < groups(); ++group) {
     set_scale(matrix, row, group, scale);
     set_bias(matrix, row, group, bias);
@@ -137,7 +143,8 @@ long double AffineBuilder::value(int64_t matrix, int64_t row, int64_t column) co
 
 Sum AffineBuilder::product(int64_t matrix, int64_t row, const float* x) const {
   Sum sum;
-  for (int64_t column = 0; column < shape_.columns; ++column) sum.add(value(matrix, row, column) * x[column]);
+  for (int64_t column = 0; column < shape_.columns; ++column)
+    sum.add(value(matrix, row, column) * x[column]);
   return sum;
 }
 

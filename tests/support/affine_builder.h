@@ -1,7 +1,7 @@
-// AffineBuilder: owns one affine-quantised weight for a test, with any codes, scales and biases, and each of the three
-// arrays at any byte alignment. Packing and values follow the format's description (spec 3.1), not the engine's code,
-// so that value() is an oracle. The arrays end where their data ends: AddressSanitizer sees a read past them.
-// Used by the kernel tests of every backend. Reading is thread-safe.
+// AffineBuilder: owns one affine-quantised weight for a test, with any codes, scales and biases, and each of
+// the three arrays at any byte alignment. Packing and values follow the format's description (spec 3.1), not
+// the engine's code, so that value() is an oracle. The arrays end where their data ends: AddressSanitizer
+// sees a read past them. Used by the kernel tests of every backend. Reading is thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ class AffineBuilder {
   /// All codes, scales and biases 0.
   explicit AffineBuilder(const AffineShape& shape);
 
-  /// Codes over their whole range; half of the scales negative; weights about zero, sized so that a row's product with
-  /// normal activations is about 1.
+  /// Codes over their whole range; half of the scales negative; weights about zero, sized so that a row's
+  /// product with normal activations is about 1.
   static AffineBuilder random(const AffineShape& shape, Random& random);
 
   const AffineShape& shape() const { return shape_; }

@@ -1,6 +1,6 @@
-// Guarded: an output buffer that starts poisoned, with guard elements before and after it. The poison is NaN as float and
-// double, so whatever reads an element that nobody wrote shows it; the guards are checked when the buffer goes away.
-// Single-threaded, but several threads may write different elements.
+// Guarded: an output buffer that starts poisoned, with guard elements before and after it. The poison is NaN
+// as float and double, so whatever reads an element that nobody wrote shows it; the guards are checked when
+// the buffer goes away. Single-threaded, but several threads may write different elements.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ class Guarded {
   Guarded(Guarded&&) noexcept = default;
   Guarded& operator=(Guarded&&) = delete;
   ~Guarded() {
-    if (!values_.empty()) EXPECT_TRUE(guards_untouched()) << "written outside a buffer of " << size();
+    if (values_.empty()) return;  // moved from
+    EXPECT_TRUE(guards_untouched()) << "written outside a buffer of " << size();
   }
 
   int64_t size() const { return static_cast<int64_t>(values_.size()) - 2 * kGuards; }
@@ -35,7 +36,8 @@ class Guarded {
   const T& operator[](int64_t i) const { return values_.at(static_cast<size_t>(i) + kGuards); }
 
   void poison() {
-    for (T& value : values_) std::memcpy(&value, poison_bytes().data(), sizeof(T));
+    for (T& value : values_)
+      std::memcpy(&value, poison_bytes().data(), sizeof(T));
   }
 
   bool untouched(int64_t i) const { return is_poison((*this)[i]); }

@@ -1,5 +1,5 @@
-// What oracles of kernel tests are made of: functions and sums in long double that know how far an evaluation in float64
-// may be off, and the claim that a result is such an evaluation rounded once to fp32. Thread-safe.
+// What oracles of kernel tests are made of: functions and sums in long double that know how far an evaluation
+// in float64 may be off, and the claim that a result is such an evaluation rounded once to fp32. Thread-safe.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,8 +19,9 @@ struct Exact {
   long double error;
 };
 
-/// A sum of products, in any order: n + 1 roundings at most touch a term (Higham, "Accuracy and Stability of Numerical
-/// Algorithms", 2002, section 3.1), and another one here, where long double may be no more than float64.
+/// A sum of products, in any order: n + 1 roundings at most touch a term (Higham, "Accuracy and Stability of
+/// Numerical Algorithms", 2002, section 3.1), and another one here, where long double may be no more than
+/// float64.
 struct Sum {
   long double value = 0;
   long double magnitude = 0;  ///< sum of the terms' magnitudes
@@ -36,10 +37,16 @@ struct Sum {
 };
 
 /// A handful of elementary operations and library calls on exact inputs.
-inline Exact elementwise(long double value) { return {value, 16 * kFp64Rounding * std::fabs(value)}; }
+inline Exact elementwise(long double value) {
+  return {value, 16 * kFp64Rounding * std::fabs(value)};
+}
 
-inline long double sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }
-inline long double silu(long double x) { return x / (1 + std::exp(-x)); }
+inline long double sigmoid(long double x) {
+  return 1 / (1 + std::exp(-x));
+}
+inline long double silu(long double x) {
+  return x / (1 + std::exp(-x));
+}
 
 /// True when `got` is `expected`, evaluated within its error, then rounded once to fp32.
 inline ::testing::AssertionResult rounds_to(float got, Exact expected) {
@@ -47,8 +54,8 @@ inline ::testing::AssertionResult rounds_to(float got, Exact expected) {
   const long double half_step = kFp32Rounding * (std::fabs(expected.value) + expected.error) + smallest_step;
   const long double distance = std::fabs(got - expected.value);
   if (distance <= half_step + expected.error) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << got << " is not " << expected.value << ": " << distance << " off, at most "
-                                       << half_step + expected.error << " expected";
+  return ::testing::AssertionFailure() << got << " is not " << expected.value << ": " << distance
+                                       << " off, at most " << half_step + expected.error << " expected";
 }
 
 inline ::testing::AssertionResult rounds_to(float got, long double expected) {

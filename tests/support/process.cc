@@ -127,7 +127,8 @@ bool Process::pump() {
   std::vector<pollfd> waiting;
   for (const Source& source : sources_)
     waiting.push_back({source.fd, POLLIN, 0});  // negative ones are ignored
-  if (std::all_of(sources_.begin(), sources_.end(), [](const Source& source) { return source.fd < 0; })) return false;
+  if (std::all_of(sources_.begin(), sources_.end(), [](const Source& source) { return source.fd < 0; }))
+    return false;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
   if (left <= 0) return false;
   if (::poll(waiting.data(), waiting.size(), static_cast<int>(left)) < 0 && errno != EINTR) fail("poll");
@@ -148,9 +149,7 @@ bool Process::pump() {
 
 bool Process::wait_for(std::string_view text) {
   const auto written = [&] {
-    return std::any_of(sources_.begin(), sources_.end(), [&](const Source& source) {
-      return (result_.*source.text).find(text) != std::string::npos;
-    });
+    return result_.out.find(text) != std::string::npos || result_.terminal.find(text) != std::string::npos;
   };
   while (!written()) {
     if (!pump()) return written();
@@ -158,7 +157,9 @@ bool Process::wait_for(std::string_view text) {
   return true;
 }
 
-void Process::send(int signal) { ::kill(pid_, signal); }
+void Process::send(int signal) {
+  ::kill(pid_, signal);
+}
 
 void Process::close_output() {
   for (Source& source : sources_) {

@@ -1,5 +1,5 @@
-// Runs a program as a person or a script would: arguments, standard input, pipes or a terminal, signals; and keeps
-// what it wrote. Used by the cli tier. A Process belongs to one thread; the program never outlives it.
+// Runs a program as a person or a script would: arguments, standard input, pipes or a terminal, signals; and
+// keeps what it wrote. Used by the cli tier. A Process belongs to one thread; the program never outlives it.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,8 @@
 namespace lirio::testing {
 
 struct ProcessOptions {
-  std::string input;                ///< standard input, unless that is the terminal, where nobody types
-  std::filesystem::path directory;  ///< to start in; empty: the test's own
+  std::string input{};                ///< standard input, unless that is the terminal, where nobody types
+  std::filesystem::path directory{};  ///< to start in; empty: the test's own
   // Which of the three are one terminal (a pseudo-terminal that leaves line ends alone) rather than pipes.
   bool terminal_in = false, terminal_out = false, terminal_err = false;
   bool ignore_sigpipe = false;  ///< as programs started from Python do
@@ -31,14 +31,16 @@ struct ProcessResult {
 
 class Process {
  public:
-  /// Starts `program`. Throws std::runtime_error when the system can't; a program that can't be executed exits with 127.
+  /// Starts `program`. Throws std::runtime_error when the system can't; a program that can't be executed
+  /// exits with 127.
   Process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
           const ProcessOptions& options = {});
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Reads on until the program has written `text` to any of the three; false when it ended, or the time was up, first.
+  /// Reads on until `text` is in what went to standard output or to the terminal; false when the program
+  /// ended, or the time was up, before.
   bool wait_for(std::string_view text);
   void send(int signal);
   /// Closes our end of the pipe from standard output, as `head` does when it has seen enough.
