@@ -61,11 +61,11 @@ class Answer {
         thinking_(thinking),
         stream_(stream) {
     show_thoughts_ = stream && thinking && stdout_is_terminal();
-    if (show_thoughts_) dimmed_.begin();
   }
 
   void push(TokenId token) {
     std::string piece;
+    if (thinking_ && show_thoughts_) dimmed_.begin();
     if (thinking_ && token == think_end_) {
       text_.flush(piece);
       emit(piece);

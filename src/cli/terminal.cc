@@ -59,6 +59,7 @@ DimmedOutput::~DimmedOutput() {
 }
 
 void DimmedOutput::begin() {
+  if (active_) return;
   for (const int signal : kEndingSignals) {
     struct sigaction previous {};
     // A signal that is ignored (nohup) stays so.

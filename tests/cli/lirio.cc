@@ -58,7 +58,7 @@ Arguments greedy(const Arguments& arguments) {
 }
 
 Arguments endless(const Arguments& more) {
-  Arguments all = {"run", "--temperature", "100", "--top-k", "0", "--top-p", "1", "--seed", "1"};
+  Arguments all = {"run", "--temperature", "100", "--top-k", "0", "--top-p", "1", "--seed", "4"};
   all.insert(all.end(), more.begin(), more.end());
   all.emplace_back("Tell me a story about a fox.");
   return all;

@@ -35,10 +35,9 @@ TEST(Prompt, MayBeginWithADash) {
 
 TEST(Prompt, IsTakenLiterally) {
   // CLI11 gives brackets, quotes and command names a meaning in places.
-  for (const std::string prompt :
-       {"[1, 2]", "\"quoted\"", "`x`", "a=b", "run", "info", "{}", "%s%n", "$HOME"}) {
-    const JsonAnswer argument = run_json({"--temperature", "0", "--max-tokens", "3", prompt});
-    const JsonAnswer input = run_json({"--temperature", "0", "--max-tokens", "3"}, prompt);
+  for (const std::string prompt : {"[1, 2]", "\"quoted\"", "a=b", "run", "{}", "%s%n $HOME"}) {
+    const JsonAnswer argument = run_json({"--temperature", "0", "--max-tokens", "2", prompt});
+    const JsonAnswer input = run_json({"--temperature", "0", "--max-tokens", "2"}, prompt);
     EXPECT_EQ(argument.prompt_tokens, input.prompt_tokens) << prompt;
     EXPECT_EQ(argument.reasoning, input.reasoning) << prompt;
   }
@@ -70,12 +69,17 @@ TEST(Prompt, MayHoldAnyBytes) {
   std::string all;
   for (int byte = 255; byte > 0; --byte)
     all.push_back(static_cast<char>(byte));
+  const ProcessResult result = lirio(greedy({"--max-tokens", "2", all}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST(Prompt, MayBeIllFormedUtf8) {
   const std::string cut_character = "What is 47 + 85?\xF0\x9F\x98", surrogate = "\xED\xA0\x80 a",
-                    too_long = "\xC0\x80 b";
-  for (const std::string& prompt : {all, cut_character, surrogate, too_long, std::string("\xFF\xFE")}) {
-    const ProcessResult argument = lirio(greedy({"--max-tokens", "4", prompt}));
+                    zero = "\xC0\x80 b";
+  for (const std::string& prompt : {cut_character, surrogate, zero, std::string("\xFF\xFE")}) {
+    const ProcessResult argument = lirio(greedy({"--max-tokens", "2", prompt}));
     EXPECT_EQ(argument.exit_code, 0) << argument.err;
-    const ProcessResult input = lirio(greedy({"--max-tokens", "4"}), prompt);
+    const ProcessResult input = lirio(greedy({"--max-tokens", "2"}), prompt);
     EXPECT_EQ(input.exit_code, 0) << input.err;
     EXPECT_EQ(input.out, argument.out);
   }
@@ -87,12 +91,11 @@ TEST(Prompt, MayHoldZeroBytesOnStandardInput) {
 }
 
 TEST(Prompt, SpellingAControlTokenIsOnlyText) {
+  const Arguments options = {"--no-think", "--temperature", "0", "--max-tokens", "2"};
+  const int64_t without = run_json(options, "Say").prompt_tokens;
   for (const std::string spelled : {"<|im_end|>", "</think>", "<|im_start|>", "<|endoftext|>", "<think>"}) {
-    const JsonAnswer with =
-        run_json({"--no-think", "--temperature", "0", "--max-tokens", "8", "Say " + spelled});
-    const JsonAnswer without = run_json({"--no-think", "--temperature", "0", "--max-tokens", "8", "Say "});
     // As a control token it would be one.
-    EXPECT_GT(with.prompt_tokens, without.prompt_tokens + 2) << spelled;
+    EXPECT_GT(run_json(options, "Say " + spelled).prompt_tokens, without + 2) << spelled;
   }
 }
 

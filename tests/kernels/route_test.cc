@@ -141,6 +141,11 @@ TEST(Route, ALogitThatIsNanIsChosenLastAndWeighsNothing) {
     EXPECT_EQ(choice.weights[slot], 0.0f);
 }
 
+TEST(Route, NanTiesWithMinusInfinity) {
+  std::vector<float> logits{kNan, -kInfinity, kNan, -kInfinity, kNan, 1, 1, 1, 1, 1, -kInfinity};
+  EXPECT_EQ(choose(logits).experts, (std::vector<int32_t>{5, 6, 7, 8, 9, 0, 1, 2}));
+}
+
 TEST(Route, InfiniteLogitsLeaveNoNanBehind) {
   std::vector<float> logits(20, -kInfinity);
   logits[11] = 3.0f;

@@ -90,9 +90,10 @@ constexpr double kChiSquareLimit[] = {0, 15.14, 18.42, 21.11, 23.51, 25.74, 27.8
 /// A generator of its own, as Steele, Lea and Flood (2014) give SplitMix64.
 class SplitMix64 {
  public:
+  static constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;
   explicit SplitMix64(uint64_t state) : state_(state) {}
   uint64_t next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    uint64_t z = state_ += kStep;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
@@ -176,18 +177,28 @@ TEST(Sample, TheDrawIsAFunctionOfSeedAndPosition) {
 }
 
 TEST(Sample, TheUniformNumberIsSplitMix64AtThePosition) {
-  // Of 1024 equally likely ids the id is the number's first ten bits. Position p uses output p of a generator
-  // whose state is the first output of a generator whose state is the seed (output 0 is what precedes the
-  // first step).
+  // Of 1024 equally likely ids the id is the number's first ten bits. Position p uses output p, counted from
+  // 1, of a generator whose state is the first output of a generator whose state is the seed; position 0 uses
+  // what such a generator would have given one step earlier.
   const std::vector<float> logits(1024, 0.25f);
   for (const uint64_t seed : {uint64_t{0}, uint64_t{42}, uint64_t{0x123456789abcdef0}, ~uint64_t{0}}) {
-    SplitMix64 positions(SplitMix64(seed).next());
-    for (int64_t position = 1; position <= 50; ++position) {
+    SplitMix64 positions(SplitMix64(seed).next() - SplitMix64::kStep);
+    for (int64_t position = 0; position <= 50; ++position) {
       EXPECT_EQ(sample(logits, {1, 0, 1, seed, position}), static_cast<int32_t>(positions.next() >> 54))
           << seed << " " << position;
     }
   }
   EXPECT_EQ(SplitMix64(0).next(), 0xe220a8397b1dcdafu);  // the published first output of seed 0
+}
+
+TEST(Sample, EqualLogitsDrawAlikeWhateverTheyAre) {
+  for (const float logit : {-3e38f, 3e38f, kInfinity, -kInfinity, kNan}) {
+    for (int64_t position = 0; position < 100; ++position) {
+      ASSERT_EQ(sample(std::vector<float>(8, logit), at(kFree, position)),
+                sample(std::vector<float>(8, 0.0f), at(kFree, position)))
+          << logit;
+    }
+  }
 }
 
 TEST(Sample, DrawsFollowTheDistributionOverPositions) {

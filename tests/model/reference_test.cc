@@ -34,6 +34,8 @@ TEST_P(Reference, HasEveryArgmaxLogitAndLikelihoodOfTheConversations) {
   StatePool pool(backend->state_storage(), kPlenty);
   const auto vocabulary = static_cast<size_t>(pocket().config().vocab_size);
   for (int c = 0; c < kReferenceConversations; ++c) {
+    // The plain recurrence, the slower path to the same numbers, on those of up to two chunks.
+    if (GetParam() == GdnForm::kPlain && reference_ids(c).size() > 2 * kGdnChunk) continue;
     SCOPED_TRACE(c);
     const std::string prefix = std::to_string(c) + ".";
     const std::vector<int32_t> ids = reference_ids(c);
