@@ -475,7 +475,7 @@ TEST_P(GdnRecurrence, HugeInputsDoNotOverflow) {
 }
 
 TEST_P(GdnRecurrence, StrongDecayForgetsWithoutNanOrInfinity) {
-  for (const float g : {-50.0f, -1e4f, -3e38f}) {
+  for (const float g : {-50.0f, -3e38f}) {
     Stream inputs = random_stream(1, 1, 66, 6);
     std::fill(inputs.decay.begin(), inputs.decay.end(), g);
     State state(1, 1, 66);

@@ -3,7 +3,7 @@
 //         softmax over all experts, top 8, renormalised
 // Layout  router_logits [rows, experts]; experts, weights [rows, 8]
 // Map     one row an item
-// Round   once, to fp32. A logit that is NaN ranks below every number and weighs nothing.
+// Round   once, to fp32. A NaN counts as minus infinity.
 // Moves   4 bytes an expert
 #include <algorithm>
 #include <limits>
