@@ -20,6 +20,7 @@ cli:     base text weights model backend engine server cli
 # LIBRARY'S HEADER (a pattern): the only files that may include it, as a pattern on paths below src/.
 libraries='
 simdjson.*        base/json.(h|cc)
+openssl/.*        base/sha256.cc
 utf8proc.*        text/unicode.(h|cc)
 CLI/.*            cli/.*
 pcre2.*           (only-tests)

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-all_tiers=(unit kernels model cli)
+all_tiers=(unit kernels model cli oracles)
 build=${1:?usage: tools/run_tests.sh BUILD_DIR [TIER...]}
 shift
 if (($# > 0)); then tiers=("$@"); else tiers=("${all_tiers[@]}"); fi
@@ -18,6 +18,10 @@ attribute() {
 
 # A build of a few targets (the sanitizers') has only some executables; a removed tier may have left one behind.
 exists() {
+  if [[ $1 == oracles ]]; then
+    [[ -x $build/lirio ]]
+    return
+  fi
   [[ -x $build/tests/lirio_${1}_tests ]] && compgen -G "tests/$1/*.cc" >/dev/null
 }
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that lirio needs, saying which; does nothing, in milliseconds, when all are there.
-# This is the only list of packages. Usage: tools/setup.sh demo|test|ci [--check]
+# This is the only list of packages. Usage: tools/setup.sh demo|test|ci|oracles [--check]
 #   --check  installs and says nothing; fails when something is missing
 set -euo pipefail
 
-demo_packages=(g++ cmake ninja-build pkgconf libfmt-dev libsimdjson-dev libcli11-dev libutf8proc-dev)
+demo_packages=(g++ cmake ninja-build pkgconf libfmt-dev libsimdjson-dev libcli11-dev libssl-dev
+  libutf8proc-dev)
 test_packages=("${demo_packages[@]}" libgtest-dev libpcre2-dev)
 ci_packages=("${test_packages[@]}" make clang libclang-rt-14-dev)
+oracles_packages=(nodejs npm)
 
 # Prints the packages of "$@" that are not installed.
 missing_of() {
@@ -90,8 +92,9 @@ main() {
     demo) packages=("${demo_packages[@]}") ;;
     test) packages=("${test_packages[@]}") ;;
     ci) packages=("${ci_packages[@]}") ;;
+    oracles) packages=("${oracles_packages[@]}") ;;
     *)
-      echo "usage: tools/setup.sh demo|test|ci" >&2
+      echo "usage: tools/setup.sh demo|test|ci|oracles" >&2
       exit 2
       ;;
   esac

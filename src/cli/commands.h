@@ -9,5 +9,7 @@ namespace lirio::cli {
 void add_run_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
+void add_tokenize_command(CLI::App& app);
+void add_render_command(CLI::App& app);
 
 }  // namespace lirio::cli

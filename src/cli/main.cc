@@ -45,6 +45,8 @@ int main(int argc, char** argv) {
   lirio::cli::add_run_command(app);
   lirio::cli::add_info_command(app);
   lirio::cli::add_inspect_command(app);
+  lirio::cli::add_tokenize_command(app);
+  lirio::cli::add_render_command(app);
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
     command->group("Commands");
   app.footer(
