@@ -10,6 +10,8 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backend/ref/ref_backend.h"
 #include "base/error.h"
@@ -22,7 +24,7 @@
 #include "engine/generator.h"
 #include "engine/loaded_model.h"
 #include "text/chat.h"
-#include "text/detokenizer.h"
+#include "text/output_parser.h"
 
 namespace lirio::cli {
 namespace {
@@ -51,72 +53,66 @@ std::string read_prompt(const RunOptions& options) {
   return text;
 }
 
-/// Splits the tokens of an answer into what the model thought and what it said, and streams what a person
-/// wants to see: the answer; on a terminal the thoughts before it, dimmed.
+/// Streams what a person wants to see of the model's output: the answer; on a terminal the thoughts before
+/// it, dimmed.
 class Answer {
  public:
   Answer(const Tokenizer& tokenizer, bool thinking, bool stream)
-      : think_end_(tokenizer.added_token("</think>")),
-        text_(tokenizer),
-        thinking_(thinking),
-        stream_(stream) {
-    show_thoughts_ = stream && thinking && stdout_is_terminal();
-  }
+      : tokenizer_(tokenizer),
+        parser_({.thinking = thinking ? ThinkingStart::kOpen : ThinkingStart::kNone}),
+        stream_(stream),
+        show_thoughts_(stream && stdout_is_terminal()) {}
 
   void push(TokenId token) {
-    std::string piece;
-    if (thinking_ && show_thoughts_) dimmed_.begin();
-    if (thinking_ && token == think_end_) {
-      text_.flush(piece);
-      emit(piece);
-      thinking_ = false;
-      end_thoughts();
-      return;
-    }
-    text_.push(token, piece);
-    emit(piece);
+    if (tokenizer_.is_special(token)) return;  // a control token of the chat format is no text
+    parser_.push(tokenizer_.token_bytes(token), events_);
+    take_events();
   }
 
-  void finish() {
-    std::string piece;
-    text_.flush(piece);
-    emit(piece);
-    if (thinking_) end_thoughts();
-    if (stream_ && !content_.empty() && content_.back() != '\n') write_output("\n");
+  void finish(FinishReason reason) {
+    const OutputEnd end = reason == FinishReason::kStop ? OutputEnd::kTurn : OutputEnd::kCut;
+    in_reasoning_ = parser_.finish(end, events_).in_reasoning;
+    take_events();
+    end_thoughts("\n");
+    const std::string& content = message_.content;
+    if (stream_ && !content.empty() && content.back() != '\n') write_output("\n");
   }
 
-  /// Whether the answer has not begun.
-  bool thinking() const { return thinking_; }
-  const std::string& reasoning() const { return reasoning_; }
-  const std::string& content() const { return content_; }
+  /// After finish(): whether the answer has not begun.
+  bool ended_in_reasoning() const { return in_reasoning_; }
+  const std::string& reasoning() const { return message_.reasoning; }
+  const std::string& content() const { return message_.content; }
 
  private:
-  void emit(std::string_view piece) {
-    if (thinking_) {
-      reasoning_ += piece;
-      if (show_thoughts_) write_output(piece);
-    } else {
-      // The blank line between thoughts and answer belongs to neither.
-      if (content_.empty()) piece.remove_prefix(std::min(piece.find_first_not_of(" \t\r\n"), piece.size()));
-      content_ += piece;
-      if (stream_) write_output(piece);
+  void take_events() {
+    for (const OutputEvent& event : events_) {
+      message_.add(event);
+      if (event.kind == OutputEvent::Kind::kReasoning) {
+        if (!show_thoughts_) continue;
+        dimmed_.begin();
+        showing_thoughts_ = true;
+        write_output(event.text);
+      } else if (stream_) {
+        end_thoughts("\n\n");
+        write_output(event.text);
+      }
     }
+    events_.clear();
   }
 
-  void end_thoughts() {
-    const bool ends_line = reasoning_.ends_with('\n');
-    while (!reasoning_.empty() && reasoning_.back() == '\n')
-      reasoning_.pop_back();
-    if (!show_thoughts_) return;
+  void end_thoughts(std::string_view gap) {
+    if (!std::exchange(showing_thoughts_, false)) return;
     dimmed_.end();
-    write_output(reasoning_.empty() ? "" : ends_line ? "\n" : "\n\n");
+    write_output(gap);
   }
 
-  std::optional<TokenId> think_end_;
-  Detokenizer text_;
+  const Tokenizer& tokenizer_;
+  OutputParser parser_;
+  std::vector<OutputEvent> events_;
+  OutputMessage message_;
   DimmedOutput dimmed_;
-  bool thinking_, stream_, show_thoughts_ = false;
-  std::string reasoning_, content_;
+  const bool stream_, show_thoughts_;
+  bool showing_thoughts_ = false, in_reasoning_ = false;
 };
 
 GenerateRequest make_request(const RunOptions& options, const LoadedModel& model, const std::string& prompt) {
@@ -170,7 +166,7 @@ void run(const RunOptions& options) {
         if (done == total) progress.clear();
       },
       [&](int32_t token) { answer.push(token); });
-  answer.finish();
+  answer.finish(result.finish);
 
   if (options.json) {
     print_json(model, request, result, answer);
@@ -180,7 +176,7 @@ void run(const RunOptions& options) {
   std::fputs(fmt::format("{} prompt tokens, {} generated, {:.1f} tok/s, first token after {:.2f} s{}{}\n",
                          request.prompt.size(), result.tokens.size(), result.tokens_per_second(),
                          result.seconds_to_first_token, cut ? "; stopped by the token limit" : "",
-                         cut && answer.thinking() ? " before the answer began" : "")
+                         cut && answer.ended_in_reasoning() ? " before the answer began" : "")
                  .c_str(),
              stderr);
 }

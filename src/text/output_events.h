@@ -1,5 +1,5 @@
-// What the output parser yields: a stream of deltas, and the message they add up to. Called by the parser,
-// the server and the commands. Values without threads of their own.
+// What the output parser yields: a stream of deltas, and the message they add up to. Called by the
+// parser, the server and the commands. Values without threads of their own.
 #pragma once
 
 #include <cstddef>

@@ -107,7 +107,7 @@ void OutputParser::run(EventWriter& out) {
 }
 
 bool OutputParser::step(EventWriter& out) {
-  if (at_ == buffer_.size() && (end_ == InputEnd::kOpen || state_ < State::kReasoningCall)) return false;
+  if (at_ == buffer_.size() && end_ == InputEnd::kOpen) return false;
   switch (state_) {
     case State::kReasoningStart:
       return step_reasoning_start();
@@ -169,6 +169,7 @@ void OutputParser::end_reasoning(EventWriter& out) {
 
 bool OutputParser::step_reasoning_start() {
   const std::string_view ahead = rest();
+  if (ahead.empty()) return false;
   if (is_layout_space(ahead.front())) {
     ++at_;
     return true;
@@ -185,6 +186,7 @@ bool OutputParser::step_reasoning_start() {
 
 bool OutputParser::step_reasoning(EventWriter& out) {
   const std::string_view ahead = rest();
+  if (ahead.empty()) return false;
   const std::size_t plain = std::min(ahead.find('<'), ahead.size());
   if (plain > 0) {
     add_reasoning(ahead.substr(0, plain), out);

@@ -1,30 +1,10 @@
-// From what the model writes to what a client gets: reasoning, answer and tool calls, as events, while the
-// text arrives. Called by the server and the commands with one parser per choice; not thread-safe. Never
-// fails.
+// From what the model writes to what a client gets: reasoning, answer and tool calls, as events while
+// the text arrives. Called by the server and the commands, with one parser per choice; not thread-safe.
+// Never fails.
 //
 //   OutputParser parser({.thinking = ThinkingStart::kOpen, .tools = &tools});
-//   for each token:  parser.push(tokenizer.token_bytes(id), events);   if (parser.stopped()) stop generating
+//   for each token:  parser.push(tokenizer.token_bytes(id), events);  if (parser.stopped()) stop generating
 //   at the end:      summary = parser.finish(OutputEnd::kTurn, events);
-//
-// What holds for every input:
-//   - However the bytes are cut into pieces, the joined texts, calls and summary are the same. Bytes are read
-//   as
-//     UTF-8, ill-formed ones as U+FFFD (base/utf8.h).
-//   - Text is never lost. Every byte is delivered, in its order, as reasoning, answer, tool name, parameter
-//   name or
-//     value, but for these: the tags of calls, and the spaces and newlines between them; one newline on each
-//     side of a value; spaces around values that aren't text; whitespace around the reasoning, in front of
-//     the answer after thinking, and around calls; <think> in front of the reasoning; </think>; closing tags
-//     of thinking or calls alone in front of the answer or after a call; think tags and </tool_call> with
-//     nothing behind them; the value of a parameter that the call has already (the first counts); what a call
-//     in JSON says beyond name and arguments; and, where the output ends within a call, the last tag or a
-//     value that isn't text.
-//   - The arguments of a complete call are one JSON object with every key once; no proper prefix of them is
-//   JSON.
-//     Those of an unfinished call are a proper prefix of such an object.
-//   - Work is linear in the input. Held back are: whitespace at the end; up to about 1 KB that may become a
-//   tag or
-//     stop string; a value that isn't text; a call in JSON; a call inside thinking. At the end, nothing.
 #pragma once
 
 #include <cstddef>
@@ -51,8 +31,8 @@ enum class ThinkingStart : uint8_t {
 
 struct OutputParserOptions {
   ThinkingStart thinking = ThinkingStart::kNone;
-  /// Only calls of these are calls. Null or empty (no tools, or tool_choice "none"): calls are text. Outlives
-  /// the parser.
+  /// Only calls of these are calls. Null or empty (no tools, or tool_choice "none"): calls are text.
+  /// Outlives the parser.
   const ToolSet* tools = nullptr;
   /// The output ends before the first of these in the answer. They don't act on calls.
   std::vector<std::string> stop_strings = {};
@@ -76,16 +56,41 @@ struct OutputSummary {
   bool stopped = false;          ///< by a stop string
 };
 
-/// A call inside thinking ends the thinking when it is complete and exactly in the format, from <tool_call>
-/// to
-/// </tool_call>, without </think> in between. Its events come all at once, when that is clear; until then it
-/// is held back, and if it turns out to be something else, it is reasoning.
+/// What holds for every input:
+///
+/// Cuts don't matter. However the bytes are cut into pieces, the joined texts, the calls and the summary
+/// are the same. Bytes are read as UTF-8, ill-formed ones as U+FFFD (base/utf8.h); no event ends inside
+/// a character.
+///
+/// Text is never lost. Every byte is delivered, in order, as reasoning, as answer, or as name or value
+/// in a call, except: tags of calls with the space between them, and </think>; one newline on each side
+/// of a value, and all space around a value that isn't text; whitespace around the reasoning, in front
+/// of the answer after thinking, and around calls; a <think> in front of the reasoning; closing tags
+/// that stand alone in front of the answer or after a call; think tags and </tool_call> with nothing but
+/// space or a call behind them, and that space; the value of a parameter that the call has already (the
+/// first counts); what a call in JSON says beside name and arguments; where the output ends inside a
+/// call, its last tag or a value that isn't text.
+///
+/// What is no call is text, to the byte: unknown tools, malformed openings, tags in prose.
+///
+/// A complete call's arguments are one JSON object with each key once, and no proper prefix of them is
+/// JSON. An unfinished call's arguments are such a prefix. A call that was cut is complete only if all its
+/// required parameters are there and the last one was closed.
+///
+/// A call inside thinking ends the thinking if it is complete and exactly in the format, from
+/// <tool_call> to </tool_call>, with no </think> in it. Its events come when that is clear; else it is
+/// reasoning.
+///
+/// Work is linear in the input. Held back are whitespace, a few hundred bytes that may be a tag, what
+/// may be a stop string, values that aren't text, and calls in JSON or inside thinking; nothing after
+/// finish().
 class OutputParser {
  public:
   explicit OutputParser(OutputParserOptions options);
 
-  /// Reads the next piece, of any length, and appends the events that follow from it to `out`. A token that
-  /// stands for an end (<|im_end|>) is not text: don't push it. Does nothing after stopped() or finish().
+  /// Reads the next piece, of any length, and appends the events that follow from it to `out`. A token
+  /// that stands for an end (<|im_end|>) is not text: don't push it. Does nothing after stopped() or
+  /// finish().
   void push(std::string_view bytes, std::vector<OutputEvent>& out);
 
   /// True once a stop string was found: generating on is of no use.

@@ -1,5 +1,5 @@
-// Finds stop strings in text that arrives in pieces. Called by the text gate. One matcher per stream, not
-// thread-safe. Linear time: one Knuth-Morris-Pratt automaton per string.
+// Finds stop strings in text that arrives in pieces. Called by the text gate. One matcher per stream,
+// not thread-safe. Linear time: one Knuth-Morris-Pratt automaton per string.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class StopMatcher {
   /// Empty strings are ignored.
   explicit StopMatcher(std::span<const std::string> strings);
 
-  /// Reads on. The match that ends first counts, so the result does not depend on how text is cut; of those
-  /// that end together, the longest.
+  /// Reads on. The match that ends first counts, so the result does not depend on how text is cut; of
+  /// those that end together, the longest.
   std::optional<Match> push(std::string_view text);
 
   /// How many of the last bytes read may be the beginning of a stop string.

@@ -1,7 +1,6 @@
 // Holds back the end of running text that may turn out not to be text: whitespace before a tool call or
-// before
-// </think>, think tags after the answer, the beginning of a stop string. Called by the output parser, with
-// one gate for the reasoning and one for the answer. Not thread-safe.
+// before </think>, think tags after the answer, the beginning of a stop string. Called by the output
+// parser, with one gate for the reasoning and one for the answer. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -28,15 +27,15 @@ class TextGate {
   /// A piece that is text when other text follows, and nothing when the text ends with it.
   void append_droppable(std::string_view piece);
 
-  /// After an interruption: whitespace that joins the text before it to text after it, and is nothing if none
-  /// comes.
+  /// After an interruption: whitespace that joins the text before it to text after it, and is nothing if
+  /// none comes.
   void append_separator(std::string_view space) { tail_ += space; }
 
   /// Moves to `out` what is certain to be text.
   void release(std::string& out);
 
-  /// Something else comes here (a call, the end of thinking): whitespace at the end waits for text that goes
-  /// on afterwards, and is dropped if none does. Tags at the end are dropped.
+  /// Something else comes here (a call, the end of thinking): whitespace at the end waits for text that
+  /// goes on afterwards, and is dropped if none does. Tags at the end are dropped.
   void interrupt(std::string& out);
 
   /// The text is over: nothing stays back.

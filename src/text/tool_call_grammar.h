@@ -1,12 +1,11 @@
-// The words of the tool-call format, and the rules that tell structure from text that only looks like it.
-// Pure functions of the text that lies ahead; the reader and the output parser act on what they say.
-// Thread-safe.
+// The words of the tool-call format, and the rules that tell structure from text that only looks like
+// it. Pure functions of the text that lies ahead, called by the reader and the output parser. Thread-safe.
 //
 //   <tool_call> <function=NAME> ( <parameter=KEY> VALUE </parameter> )* </function> </tool_call>
 //
-// with spaces and newlines anywhere between two tags. Models forget and double closers, and write values that
-// hold these very tags. So a closer counts only where what follows it goes on in the format, and values may
-// hold whole calls: tags that a value opens at the beginning of a line are its own, and so are their closers.
+// Spaces and newlines may stand between two tags. Models forget and double closers, and write values that
+// hold these very tags: a closer counts only where what follows goes on in the format, and tags that a
+// value opens at the beginning of a line are its own, and so are their closers.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +63,8 @@ struct CallOpening {
   std::size_t length = 0;  ///< bytes up to the first parameter, or up to the { of kJson
 };
 
-/// `text` starts at a <tool_call> or <function=NAME> tag. A call begins where a declared NAME is followed by
-/// a parameter or a closer, or where <tool_call> is followed by {"name": "NAME".
+/// `text` starts at a <tool_call> or <function=NAME> tag. A call begins where a declared NAME is
+/// followed by a parameter or a closer, or where <tool_call> is followed by {"name": "NAME".
 CallOpening read_call_opening(std::string_view text, InputEnd end, const ToolSet& tools);
 
 /// Tags that a value has opened and not closed.

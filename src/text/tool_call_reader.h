@@ -1,9 +1,9 @@
-// Reads one tool call as it arrives and yields its events: the arguments as JSON text whose pieces, joined,
-// are complete only with the last one. Called by the output parser, which finds where a call begins. Not
-// thread-safe.
+// Reads one tool call as it arrives and yields its events: the arguments as JSON text whose pieces,
+// joined, are complete only with the last one. Called by the output parser, which finds where a call
+// begins. Not thread-safe.
 //
-// A value that is text goes out while it arrives, all but its last newline and what may be its closer. Other
-// values go out when they are complete, since their type may turn out not to fit.
+// A value that is text goes out while it arrives, all but its last newline and what may be its closer.
+// Other values go out when they are complete, since their type may turn out not to fit.
 #pragma once
 
 #include <cstddef>

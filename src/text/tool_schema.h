@@ -2,8 +2,8 @@
 // parameter by its JSON schema. Called by the server, which fills a ToolSet, and by the output parser. A
 // filled set is immutable, so thread-safe.
 //
-// A schema only advises: keywords that are unknown, malformed, circular or contradictory are passed over, and
-// a parameter of which nothing is known is text. Nothing a client sends here is an error.
+// A schema only advises: keywords that are unknown, malformed, circular or contradictory are passed
+// over, and a parameter of which nothing is known is text. Nothing a client sends here is an error.
 #pragma once
 
 #include <map>
@@ -37,9 +37,9 @@ struct ArgumentType {
   bool is_text() const { return kinds.empty() || kinds.front() == Kind::kText; }
 };
 
-/// The argument that a model wrote as `raw`, as JSON: null where the type admits it or isn't text, the first
-/// type that fits, else the text itself as a JSON string. Spaces around values that aren't text don't count.
-/// Integers of any size and decimal fractions keep their digits. `raw` is valid UTF-8.
+/// The argument that a model wrote as `raw`, as JSON: null where the type admits it or isn't text, the
+/// first type that fits, else the text itself as a JSON string. Spaces around values that aren't text
+/// don't count. Integers of any size and decimal fractions keep their digits. `raw` is valid UTF-8.
 std::string to_json_argument(std::string_view raw, const ArgumentType& type);
 
 /// True for null and None in any case.

@@ -507,7 +507,7 @@ TEST(OutputParser, TellsHowTheOutputEnded) {
 
 TEST(OutputParser, TakesLinearTimeByteByByte) {
   const ToolSet tools = common_tools();
-  constexpr std::size_t kBytes = 1 << 18;
+  constexpr std::size_t kBytes = 1 << 17;
   const std::string open = "<tool_call>\n<function=write>\n<parameter=content>\n";
   const std::string heads[] = {"", open, "</think>" + open,
                                "</think><tool_call>{\"name\": \"f\", \"arguments\": \"",
